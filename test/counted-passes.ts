@@ -1,6 +1,7 @@
 /**
- * Counts assertions that pass in place of printing them: tap writes each as a line of TAP, which the parser of every test around it reads again. That takes
- * a tenth of the CPU time of all tests. The first one of a test is printed, and each that fails, is skipped, or comes after the end of its test; the plan of the test says how many were counted.
+ * Counts assertions that pass in place of printing them: tap writes each as a line of TAP, which the parser of every
+ * test around it reads again. That takes a tenth of the CPU time of all tests. The first one of a test is printed, and
+ * each that fails, is skipped, or comes after the end of its test; the plan of the test says how many were counted.
  */
 import { TestBase } from '@tapjs/core'
 import { COUNTED } from './protocol.ts'
@@ -26,7 +27,10 @@ TestBase.prototype.pass = function (...args) {
   return true
 }
 
-/** The assertion that runs, the outermost of those that call each other: where a failure is. tap forgets it when it prints the result. */
+/**
+ * The assertion that runs, the outermost of those that call each other: where a failure is. tap forgets it when it
+ * prints the result.
+ */
 const running = new WeakMap<TestBase, Assertion>()
 const printing = new WeakSet<TestBase>()
 

@@ -17,7 +17,9 @@ for (const [engine, files] of mysql === undefined ? [] : [['Vitess', [...LAWS, U
     const { TEST_ENGINES: _, ...env } = process.env
     const { promise, resolve } = Promise.withResolvers<{ code: unknown, stdout: string }>()
     const options = { cwd: ROOT, env: { ...env, TEST_BEHIND: engine, TEST_MYSQL_URL: mysql?.url } }
-    execFile(process.execPath, ['test/run.ts', '--jobs=1', ...files], options, (error, stdout) => { resolve({ code: error?.code ?? 0, stdout }) })
+    execFile(process.execPath, ['test/run.ts', '--jobs=1', ...files], options, (error, stdout) => {
+      resolve({ code: error?.code ?? 0, stdout })
+    })
     const { code, stdout } = await promise
     t.equal(code, 0, stdout.slice(-3000))
   })

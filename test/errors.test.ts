@@ -5,10 +5,33 @@ import { onEachEngine, type Schema, startService, TOKEN } from './support/servic
 import { shop } from './support/shop.ts'
 import { startUnforeseen, unforeseen } from './support/unforeseen.ts'
 
-const { at, catalogue, mayBeNew, ServiceError, refusalOf, isBug, isTrouble, isTemporary, withDetails, withReason, withRetryAfter, isUnauthenticated, isServiceError, copyOf, toReadable, toWritable, pointer, didYouMean, findNearest, ...refusals } = errors
+const {
+  at,
+  catalogue,
+  mayBeNew,
+  ServiceError,
+  refusalOf,
+  isBug,
+  isTrouble,
+  isTemporary,
+  withDetails,
+  withReason,
+  withRetryAfter,
+  isUnauthenticated,
+  isServiceError,
+  copyOf,
+  toReadable,
+  toWritable,
+  pointer,
+  didYouMean,
+  findNearest,
+  ...refusals
+} = errors
 const document = readDocument('docs/errors.md')
 /** In cells a bar is written \|. */
-const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice }))
+const documented = tableRows(document.replaceAll('\\|', '¦'), 'code', 'status', 'when', 'do').map(
+  ([code = '', status, when, advice]) => ({ code: code.replaceAll('`', ''), status: Number(status), when, advice })
+)
 
 t.test('docs/errors.md describes every error with its status, once, and no other', async (t) => {
   t.same(documented.map(({ code, status }) => [code, status]).toSorted(), [...catalogue].toSorted())
@@ -20,7 +43,9 @@ t.test('docs/errors.md describes every error with its status, once, and no other
 t.test('docs/errors.md says which requests may be retried', async (t) => {
   const known = Array.from(document.matchAll(/^- \*\*(.+)\*\*:/gm), ([, advice]) => advice)
   t.same([...new Set(documented.map(({ advice }) => advice))].toSorted(), known.toSorted())
-  const advised = (advice: string): number[] => [...new Set(documented.filter((row) => row.advice === advice).map(({ status }) => status))]
+  const advised = (advice: string): number[] => [
+    ...new Set(documented.filter((row) => row.advice === advice).map(({ status }) => status))
+  ]
   t.same(advised('again'), [408, 409, 429, 503], 'those with Retry-After')
   t.same(advised('once more'), [504])
   t.same(advised('look'), [502])
@@ -34,8 +59,12 @@ await onEachEngine(t, 'the example of docs/errors.md is a real response', { sche
 })
 
 t.test('every error has its code and status, and only bugs have a stack', async (t) => {
-  const made = Object.values(refusals).map((refuse) => (refuse as (...args: unknown[]) => errors.ServiceError)('one', 'two'))
-  t.same([...new Set(made.map(({ code }) => code))].toSorted(), [...catalogue.keys()].toSorted(), 'each code can be made')
+  const made = Object.values(refusals).map(
+    (refuse) => (refuse as (...args: unknown[]) => errors.ServiceError)('one', 'two')
+  )
+  t.same(
+    [...new Set(made.map(({ code }) => code))].toSorted(), [...catalogue.keys()].toSorted(), 'each code can be made'
+  )
   t.notOk(isServiceError(new class extends ServiceError {}('of an app')))
   for (const error of made) {
     t.equal(String(error), `ServiceError [${error.code}]: ${error.message}`)
@@ -52,16 +81,28 @@ t.test('every error has its code and status, and only bugs have a stack', async 
 })
 
 t.test('messages contain what the client sent unchanged, and no arguments without a placeholder', async (t) => {
-  t.equal(errors.columnNotFound('100%s %d %%', 'table "a%j"').message, 'Column "100%s %d %%" does not exist in table "a%j"')
-  t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret').message, 'The statement was rolled back because of a deadlock; nothing was changed')
+  t.equal(
+    errors.columnNotFound('100%s %d %%', 'table "a%j"').message, 'Column "100%s %d %%" does not exist in table "a%j"'
+  )
+  t.equal((errors.deadlock as (reason: string) => errors.ServiceError)('secret')
+    .message, 'The statement was rolled back because of a deadlock; nothing was changed')
 })
 
 t.test('the body of an error has details, possibly empty, and never the reason', async (t) => {
   const refusal = withReason(errors.tableNotFound('a', 'b'), 'ER_SECRET')
   t.equal(refusal.reason, 'ER_SECRET')
-  t.strictSame(refusalOf(refusal), { success: false, data: {}, error: { code: 'TABLE_NOT_FOUND', message: 'Table "a" does not exist in database "b"', details: [] } })
+  t.strictSame(refusalOf(refusal), {
+    success: false,
+    data: {},
+    error: {
+      code: 'TABLE_NOT_FOUND', message: 'Table "a" does not exist in database "b"', details: []
+    }
+  })
   t.notOk(Object.hasOwn(withReason(errors.deadlock(), undefined), 'reason'))
-  t.same([0, 1, 1000, 1001].map((milliseconds) => withRetryAfter(errors.deadlock(), milliseconds).retryAfter), [1, 1, 1, 2], 'a retry takes at least a second')
+  t.same(
+    [0, 1, 1000, 1001].map((milliseconds) => withRetryAfter(errors.deadlock(), milliseconds).retryAfter), [1, 1, 1, 2],
+    'a retry takes at least a second'
+  )
   const detail = { path: pointer('data', 'a/b~c', 0), message: 'why' }
   t.equal(detail.path, '/data/a~1b~0c/0', 'a JSON Pointer (RFC 6901)')
   t.strictSame(refusalOf(withDetails(errors.invalidBody('no'), detail)).error.details, [detail])
@@ -69,14 +110,24 @@ t.test('the body of an error has details, possibly empty, and never the reason',
 
 /** Values of rows that no request below carries; no answer and no line of the log may carry them either. */
 const VALUES = /grace@|likes %|zoë@|zoe@|rush it|1000000\.01/i
-const SQL = /\b(select|insert into|delete from|update)\b.*\b(from|values|where|set)\b|_schema\b|constraint failed|duplicate entry|violat(es|ed) |near "|you have an error|doesn't exist|no such/i
+const SQL =
+  /\b(select|insert into|delete from|update)\b.*\b(from|values|where|set)\b|_schema\b|constraint failed|duplicate entry|violat(es|ed) |near "|you have an error|doesn't exist|no such/i
 const STACK = /\n +at |\bat [^"]*:\d+:\d+|node:internal|\.ts:\d/
 /** What the servers' own errors say of the account, the host and the database. */
 const SERVER = /leaky|secret|127\.0\.0\.1|localhost|\bt_[0-9a-f]{12}|test\.db/
 
 const leaks = [VALUES, SQL, STACK, SERVER]
 
-interface Failure { body: unknown, status: number, table?: string, database?: string, token?: string | null, headers?: Record<string, string>, method?: 'GET' }
+interface Failure {
+  body: unknown,
+  status: number,
+  table?: string,
+  database?: string,
+  token?: string
+  | null,
+  headers?: Record<string, string>,
+  method?: 'GET'
+}
 
 const verb = 'select'
 const failures: Failure[] = [
@@ -108,7 +159,8 @@ const schema: Schema = {
   sqlite: [...shop.sqlite, ...unforeseen.sqlite, 'create table dropped (a int null)']
 }
 
-await onEachEngine(t, 'neither answers nor the log contain SQL, hosts, accounts, tokens, stacks or values of other rows', { schema }, async (t, service) => {
+await onEachEngine(t, 'neither answers nor the log contain SQL, hosts, accounts, tokens, stacks or ' +
+  'values of other rows', { schema }, async (t, service) => {
   const { post, log } = await startUnforeseen(t, service)
   await service.sql('drop table dropped')
   for (const { body, status, table = 'customers', ...options } of failures) {
@@ -116,12 +168,18 @@ await onEachEngine(t, 'neither answers nor the log contain SQL, hosts, accounts,
     const answer = await post(table, body, options)
     t.equal(answer.status, status, what)
     // what the request itself said may come back to it
-    const text = (answer.text + JSON.stringify(answer.headers)).replaceAll(table, '').replaceAll(/[;'] ?(drop table customers )?(or 1 = 1|--)/g, '')
+    const text = (answer.text + JSON.stringify(answer.headers)).replaceAll(table, '').replaceAll(
+      /[;'] ?(drop table customers )?(or 1 = 1|--)/g, ''
+    )
     for (const leak of leaks) t.notMatch(text, leak, what)
   }
   const stacks = log.splice(0).filter((line) => {
     const { err, ...rest } = JSON.parse(line)
-    for (const leak of [...leaks, new RegExp(TOKEN), /some-token/]) t.notMatch(JSON.stringify({ ...rest, req: rest.req?.method }), leak, line)
+    for (const leak of [...leaks, new RegExp(TOKEN), /some-token/]) {
+      t.notMatch(
+        JSON.stringify({ ...rest, req: rest.req?.method }), leak, line
+      )
+    }
     if (err === undefined) return false
     for (const leak of [VALUES, SQL, SERVER]) t.notMatch(JSON.stringify({ ...err, stack: '' }), leak, line)
     for (const leak of [VALUES, SERVER]) t.notMatch(err.stack, leak, line)
@@ -132,7 +190,8 @@ await onEachEngine(t, 'neither answers nor the log contain SQL, hosts, accounts,
 })
 
 /** What a service that cannot reach its database says and logs about it. */
-await onEachEngine(t, 'an error of an unusable database does not contain its host, account or password', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'an error of an unusable database does not contain its host, ' +
+  'account or password', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const changed = (parts: Partial<URL>): string => Object.assign(new URL(url), parts).href
   const wrong: Array<[reason: string, url: string]> = [
     ['ER_ACCESS_DENIED_ERROR', changed({ username: 'leaky', password: 'secret' })],
@@ -144,10 +203,13 @@ await onEachEngine(t, 'an error of an unusable database does not contain its hos
     for (const body of [{ verb }, { verb: 'insert', data: { name: 'x' } }]) {
       const answer = await post('customers', body)
       t.equal(answer.status, 503, reason)
-      t.equal(answer.text, '{"success":false,"data":{},"error":{"code":"DATABASE_UNAVAILABLE","message":"The database is not available; nothing was changed","details":[]}}')
+      t.equal(answer.text, '{"success":false,"data":{},"error":{"code":"DATABASE_UNAVAILABLE","message":"The ' +
+        'database is not available; nothing was changed","details":[]}}')
       t.equal(answer.headers['retry-after'], '1')
     }
     for (const leak of [...leaks, new RegExp(TOKEN)]) t.notMatch(log.join(''), leak, reason)
-    t.match(JSON.parse(log[0] as string), { database: 'shop', code: 'DATABASE_UNAVAILABLE', reason, msg: 'the catalog could not be read' })
+    t.match(JSON.parse(log[0] as string), {
+      database: 'shop', code: 'DATABASE_UNAVAILABLE', reason, msg: 'the catalog could not be read'
+    })
   }
 })

@@ -2,7 +2,9 @@ import t from 'tap'
 import { findBySteps, stepsOf } from '../src/json/plain-values.ts'
 import { parseExactJson } from '../src/json/exact-json.ts'
 
-const value = parseExactJson('{"a":{"b":[10,{"c":null}],"":"empty"},"a/b":1,"m~n":2,"n":18446744073709551616,"":{"":3},"__proto__":{"x":4}}')
+const value = parseExactJson(
+  '{"a":{"b":[10,{"c":null}],"":"empty"},"a/b":1,"m~n":2,"n":18446744073709551616,"":{"":3},"__proto__":{"x":4}}'
+)
 
 const findByPointer = (from: unknown, pointer: string): unknown => findBySteps(from, stepsOf(pointer))
 

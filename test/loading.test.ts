@@ -1,5 +1,8 @@
 // night: starts programs
-/** Which packages the program loads, and when: an import loads what checks the options, registering what the options need, a request nothing. */
+/**
+ * Which packages the program loads, and when: an import loads what checks the options, registering what the options
+ * need, a request nothing.
+ */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { join } from 'node:path'
@@ -33,16 +36,23 @@ const program = (options: string): string => `
   await app.close()
 `
 
-interface Loaded { readonly imported: string[], readonly registered: string[], readonly requested: string[], readonly status: number }
+interface Loaded {
+  readonly imported: string[], readonly registered: string[], readonly requested: string[], readonly status: number
+}
 
 async function load (options = '{}'): Promise<Loaded> {
   const { NODE_OPTIONS, ...env } = process.env
-  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', '--input-type=module', '-e', program(options)], { cwd: ROOT, env })
+  const { stdout } = await promisify(execFile)(
+    process.execPath, ['--no-warnings', '--input-type=module', '-e', program(options)], { cwd: ROOT, env }
+  )
   return JSON.parse(stdout)
 }
 
 /** What options turn on. */
-const OPTIONAL = ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api', 'jose', 'mysql2', 'pino-pretty', 'prom-client']
+const OPTIONAL = [
+  '@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api',
+  'jose', 'mysql2', 'pino-pretty', 'prom-client'
+]
 
 t.test('an import loads the schemas of the options, and no more', async (t) => {
   const { imported, registered, requested, status } = await load('{ failedLogins: { max: 0 } }')
@@ -53,10 +63,16 @@ t.test('an import loads the schemas of the options, and no more', async (t) => {
   t.same(requested, [], 'a request loads nothing')
 })
 
-t.test('each option loads its package when the plugin is registered, so that a package that is missing stops the start', async (t) => {
+t.test('each option loads its package when the plugin is registered, so that a package that is ' +
+  'missing stops the start', async (t) => {
   const lists: Array<[options: string, packages: string[]]> = [
-    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {}, rateLimit: { max: 1000 }, mcp: {} }", ['@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api', 'prom-client']],
-    ["{ databases: { ...databases, other: { url: 'mysql://localhost:1/other' } }, failedLogins: { max: 0 }, jwt: [{ issuer: 'x', audience: 'x', algorithms: ['HS256'], secret: 'x'.repeat(32), role: '/role' }], roles: { clerk: { permissions: ['select'], databases: '*' } } }", ['jose', 'mysql2']]
+    ["{ docs: true, cors: { origins: ['*'] }, metrics: true, failedLogins: {}, rateLimit: { max: 1000 }, mcp: {} }", [
+      '@fastify/cors', '@fastify/helmet', '@fastify/rate-limit', '@modelcontextprotocol/server', '@opentelemetry/api',
+      'prom-client'
+    ]],
+    ["{ databases: { ...databases, other: { url: 'mysql://localhost:1/other' } }, failedLogins: { max: 0 }, jwt: [{ " +
+      "issuer: 'x', audience: 'x', algorithms: ['HS256'], secret: 'x'.repeat(32), role: '/role' }], roles: { clerk: " +
+        "{ permissions: ['select'], databases: '*' } } }", ['jose', 'mysql2']]
   ]
   await Promise.all(lists.map(async ([options, packages]) => {
     const { registered, requested, status } = await load(options)
@@ -81,17 +97,30 @@ const HOOKS = `
 async function loadedBy (folder: string, ...args: string[]): Promise<string[]> {
   const hooks = join(folder, 'hooks.mjs')
   const { NODE_OPTIONS, ...env } = process.env
-  const { stderr } = await promisify(execFile)(process.execPath, ['--no-warnings', '--import', hooks, join(ROOT, 'src/cli/main.ts'), ...args], { cwd: folder, env })
+  const { stderr } = await promisify(execFile)(
+    process.execPath, ['--no-warnings', '--import', hooks, join(ROOT, 'src/cli/main.ts'), ...args], { cwd: folder, env }
+  )
   return JSON.parse(stderr)
 }
 
-t.test('a command loads what it needs: no server, no engine that is not configured, and a token no database at all', async (t) => {
-  const folder = t.testdir({ 'hooks.mjs': HOOKS, 'row-query.json': JSON.stringify({ databases: { shop: { url: 'sqlite::memory:', setup: ['create table orders (id integer primary key)'] } } }) })
+t.test('a command loads what it needs: no server, no engine that is not configured, and a token ' +
+  'no database at all', async (t) => {
+  const folder = t.testdir({
+    'hooks.mjs': HOOKS,
+    'row-query.json': JSON.stringify({
+      databases: { shop: { url: 'sqlite::memory:', setup: ['create table orders (id integer primary key)'] } }
+    })
+  })
   const config = ['--config', join(folder, 'row-query.json')]
-  t.same(await loadedBy(folder, 'token', '--name', 'x', '--permissions', 'select'), ['@fastify/error', '@sinclair/typebox', 'src/access', 'src/cli', 'src/config', 'src/dialects', 'src/json', 'src/named', 'src/plan', 'src/request', 'src/types'])
+  t.same(await loadedBy(folder, 'token', '--name', 'x', '--permissions', 'select'), [
+    '@fastify/error', '@sinclair/typebox', 'src/access', 'src/cli', 'src/config', 'src/dialects', 'src/json',
+    'src/named', 'src/plan', 'src/request', 'src/types'
+  ])
   for (const command of [['check'], ['types', 'shop']]) {
     const loaded = await loadedBy(folder, ...command, ...config)
     t.ok(loaded.includes('kysely'))
-    for (const name of ['fastify', 'mysql2', 'jose', 'close-with-grace', 'plugins', 'src/server', 'src/http', 'src/imports', 'src/mcp']) t.notOk(loaded.includes(name), `${command[0] as string} without ${name}`)
+    for (const name of [
+      'fastify', 'mysql2', 'jose', 'close-with-grace', 'plugins', 'src/server', 'src/http', 'src/imports', 'src/mcp'
+    ]) t.notOk(loaded.includes(name), `${command[0] as string} without ${name}`)
   }
 })

@@ -1,6 +1,6 @@
 /**
- * `npm run test:night`: what takes too long to wait for, one step after the other, each step whatever became of the one before. Prints the coverage of
- * the tests: it is there to be read, and has no floor.
+ * `npm run test:night`: what takes too long to wait for, one step after the other, each step whatever became of the one
+ * before. Prints the coverage of the tests: it is there to be read, and has no floor.
  *
  *     node test/night.ts [steps…]
  */
@@ -16,7 +16,12 @@ interface Step { readonly args: readonly string[], readonly env?: Readonly<Recor
 
 const STEPS = {
   tests: { args: ['test/run.ts', '--all', '--night', '--mysql-optional'], env: { NODE_V8_COVERAGE: COVERAGE } },
-  coverage: { args: [C8, 'report', `--temp-directory=${COVERAGE}`, '--include=src/**', '--include=plugins/**', '--include=schemas/**', '--reporter=text', '--reporter=lcov'] },
+  coverage: {
+    args: [
+      C8, 'report', `--temp-directory=${COVERAGE}`, '--include=src/**', '--include=plugins/**', '--include=schemas/**',
+      '--reporter=text', '--reporter=lcov'
+    ]
+  },
   fuzz: { args: ['test/run.ts', '--all', '--mysql-optional', '--no-timeout', '--jobs=2', 'test/fuzz/*.fuzz.ts'] },
   newest: { args: ['test/run.ts', 'test/dialects/mysql/newest-mysql2.test.ts'], env: { TEST_MYSQL2: 'latest' } },
   faults: { args: ['test/faults/run.ts'] },
@@ -37,7 +42,9 @@ rmSync(COVERAGE, { recursive: true, force: true })
 const failed = (named.length > 0 ? named.filter(isStep) : Object.keys(STEPS).filter(isStep)).filter((name) => {
   const { args, env }: Step = STEPS[name]
   console.log(`=== ${name}`)
-  return spawnSync(process.execPath, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit' }).status !== 0
+  return spawnSync(process.execPath, args, {
+    cwd: ROOT, env: { ...process.env, ...env }, stdio: 'inherit'
+  }).status !== 0
 })
 for (const name of failed) console.log(`FAILED: ${name}: run it alone by  npm run test:night -- ${name}`)
 process.exit(failed.length === 0 ? 0 : 1)

@@ -38,9 +38,13 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
     findDenied: async () => [],
     close: async () => {}
   }
-  const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
+  const database = createDatabase({
+    name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {}
+  })
   t.teardown(() => database.close())
-  const ask = (body: object) => handle({ access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS }).then(({ response }) => response)
+  const ask = (body: object) => handle({
+    access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS
+  }).then(({ response }) => response)
   return { told, ask, change: () => { changes = true } }
 }
 
@@ -54,14 +58,23 @@ t.test('a select on a changed table is retried once, after the catalog was read 
 })
 
 t.test('a select that fails twice while its table is unchanged in the catalog is BROKEN_DEFINITION', async (t) => {
-  const { told, ask } = databaseThat(t, new StaleCatalog('ER_VIEW_INVALID'), new StaleCatalog('ER_VIEW_INVALID'), 'never')
-  await t.rejects(ask(select), { code: 'BROKEN_DEFINITION', reason: 'ER_VIEW_INVALID', message: 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist' })
+  const { told, ask } = databaseThat(
+    t, new StaleCatalog('ER_VIEW_INVALID'), new StaleCatalog('ER_VIEW_INVALID'), 'never'
+  )
+  await t.rejects(ask(select), {
+    code: 'BROKEN_DEFINITION',
+    reason: 'ER_VIEW_INVALID',
+    message: 'A definition in the database, such as a trigger, view or foreign key, names something that does not exist'
+  })
   t.same(told, { executed: 2, introspected: 2 })
 })
 
 t.test('the catalog is not read for each request that fails with BROKEN_DEFINITION', async (t) => {
   const ends = Array.from({ length: 5 }, () => new StaleCatalog('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
-  const { told, ask } = databaseThat(t, ...ends, new StaleCatalog('ER_NO_SUCH_TABLE (shop.other)', { isElsewhere: true }), new StaleCatalog(), new StaleCatalog())
+  const { told, ask } = databaseThat(
+    t, ...ends, new StaleCatalog('ER_NO_SUCH_TABLE (shop.other)', { isElsewhere: true }), new StaleCatalog(),
+    new StaleCatalog()
+  )
   for (let request = 0; request < 5; request++) await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
   t.same(told, { executed: 5, introspected: 2 })
   await t.rejects(ask(update), { code: 'BROKEN_DEFINITION' })
@@ -70,9 +83,12 @@ t.test('the catalog is not read for each request that fails with BROKEN_DEFINITI
   t.same(told, { executed: 8, introspected: 4 }, 'and for one without a reason')
 })
 
-t.test('a statement that fails at each of five attempts while its table changes may be retried by the client', async (t) => {
+t.test('a statement that fails at each of five attempts while its table changes may be ' +
+  'retried by the client', async (t) => {
   const fails = Array.from({ length: 5 }, () => new StaleCatalog())
-  const { told, ask, change } = databaseThat(t, ...fails, new StaleCatalog('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true }))
+  const { told, ask, change } = databaseThat(
+    t, ...fails, new StaleCatalog('ER_NO_SUCH_TABLE (shop.audit)', { isElsewhere: true })
+  )
   change()
   await t.rejects(ask(select), { code: 'DATABASE_UNAVAILABLE' })
   t.equal(told.executed, 5)

@@ -11,10 +11,14 @@ import fastifyCors from '@fastify/cors'
 import fastifyRateLimit from '@fastify/rate-limit'
 import t, { type Test } from 'tap'
 import { createShop } from '../src/demo/shop.ts'
-import rowQuery, { createRowQuery, createToken, hashToken, rowQuery as named, type PluginOptions } from '../src/index.ts'
+import rowQuery, {
+  createRowQuery, createToken, hashToken, rowQuery as named, type PluginOptions
+} from '../src/index.ts'
 
 const TOKEN = createToken()
-const tokens: NonNullable<PluginOptions['tokens']> = [{ name: 'reader', sha256: hashToken(TOKEN), permissions: ['select'] }]
+const tokens: NonNullable<PluginOptions['tokens']> = [
+  { name: 'reader', sha256: hashToken(TOKEN), permissions: ['select'] }
+]
 const select = { verb: 'select', columns: ['id'], filters: { id: 1 } }
 const selected = { success: true, data: { rows: [{ id: 1 }], count: 1 } }
 
@@ -30,8 +34,20 @@ createShop(path)
 /** Options with the shop, from which the tests only read. */
 const optionsFor = (name = 'shop'): PluginOptions => ({ databases: { [name]: { url: `sqlite:${path}` } }, tokens })
 
-async function ask (app: FastifyInstance, url: string, { method = 'POST', headers = { authorization: `Bearer ${TOKEN}` }, ...rest }: InjectOptions = {}) {
-  const response = await app.inject({ method, url, headers: { 'content-type': 'application/json', ...headers }, ...(method === 'POST' && { payload: select }), ...rest })
+async function ask (app: FastifyInstance, url: string, {
+  method = 'POST', headers = {
+    authorization: `Bearer ${TOKEN}`
+  }, ...rest
+}: InjectOptions = {}) {
+  const response = await app.inject({
+    method,
+    url,
+    headers: {
+      'content-type': 'application/json', ...headers
+    },
+    ...(method === 'POST' && { payload: select }),
+    ...rest
+  })
   return { status: response.statusCode, json: response.json(), headers: response.headers }
 }
 
@@ -47,38 +63,66 @@ t.test('it can be registered twice, under different prefixes with different data
   const app = createHost(t)
   const secret = createToken()
   await app.register(rowQuery, { prefix: '/a', ...optionsFor('one') })
-  await app.register(rowQuery, { prefix: '/b', ...optionsFor('two'), tokens: [{ name: 'other', sha256: hashToken(secret), permissions: ['select'] }] })
+  await app.register(rowQuery, {
+    prefix: '/b', ...optionsFor('two'), tokens: [{ name: 'other', sha256: hashToken(secret), permissions: ['select'] }]
+  })
   t.match(await ask(app, '/a/one/orders'), { status: 200, json: selected })
   t.match(await ask(app, '/a/two/orders'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
   t.match(await ask(app, '/b/two/orders'), { status: 401 })
-  t.match(await ask(app, '/b/two/orders', { headers: { authorization: `Bearer ${secret}` } }), { status: 200, json: selected })
+  t.match(await ask(app, '/b/two/orders', { headers: { authorization: `Bearer ${secret}` } }), {
+    status: 200, json: selected
+  })
 })
 
 t.test('a route of the app in the scope of the plugin is validated by its own schema', async (t) => {
   const app = createHost(t)
-  const schema = { params: { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] }, querystring: { type: 'object', properties: { size: { type: 'integer', maximum: 5 } } } }
+  const schema = {
+    params: { type: 'object', properties: { number: { type: 'integer' } }, required: ['number'] },
+    querystring: { type: 'object', properties: { size: { type: 'integer', maximum: 5 } } }
+  }
   let isAdded = false
   app.addHook('onRegister', (scope) => {
-    if (!isAdded) scope.get('/numbers/:number', { schema }, async ({ params, query }) => JSON.stringify({ params, query }))
+    if (!isAdded) {
+      scope.get(
+        '/numbers/:number', { schema }, async ({ params, query }) => JSON.stringify({ params, query })
+      )
+    }
     isAdded = true
   })
   await app.register(createRowQuery(optionsFor()).plugin, { prefix: '/api' })
-  const get = async (path: string) => (await app.inject({ url: `/api${path}`, headers: { authorization: `Bearer ${TOKEN}` } }))
+  const get = async (path: string) =>
+    (await app.inject({ url: `/api${path}`, headers: { authorization: `Bearer ${TOKEN}` } }))
   t.same((await get('/numbers/7?size=3')).json(), { params: { number: 7 }, query: { size: 3 } })
   t.not((await get('/numbers/seven')).statusCode, 200)
   t.not((await get('/numbers/7?size=6')).statusCode, 200)
   t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected })
-  t.match(await ask(app, '/api/shop/orders', { payload: { verb: 'select', limit: 'x' } }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
-  t.match(await ask(app, '/api/shop', { payload: { operations: [] } }), { status: 400, json: { error: { code: 'INVALID_BODY' } } })
+  t.match(await ask(app, '/api/shop/orders', { payload: { verb: 'select', limit: 'x' } }), {
+    status: 400, json: { error: { code: 'INVALID_BODY' } }
+  })
+  t.match(await ask(app, '/api/shop', { payload: { operations: [] } }), {
+    status: 400, json: { error: { code: 'INVALID_BODY' } }
+  })
 })
 
 const conflicts: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => void]> = [
-  ['the same prefix twice', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api', ...options }) }],
-  ['the same prefix with a slash', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api/', ...options }) }],
+  ['the same prefix twice', (app, options) => {
+    app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api', ...options })
+  }],
+  ['the same prefix with a slash', (app, options) => {
+    app.register(rowQuery, { prefix: '/api', ...options }).register(rowQuery, { prefix: '/api/', ...options })
+  }],
   ['no prefix, twice', (app, options) => { app.register(rowQuery, options).register(rowQuery, options) }],
-  ['a not-found handler for the prefix, set before', (app, options) => { app.register(ownNotFound, { prefix: '/api' }).register(rowQuery, { prefix: '/api', ...options }) }],
-  ['a not-found handler for the prefix, set after', (app, options) => { app.register(rowQuery, { prefix: '/api', ...options }).register(ownNotFound, { prefix: '/api' }) }],
-  ['a not-found handler around the plugin', (app, options) => { app.register(async (scope) => { await ownNotFound(scope); await scope.register(rowQuery, options) }, { prefix: '/api' }) }]
+  ['a not-found handler for the prefix, set before', (app, options) => {
+    app.register(ownNotFound, { prefix: '/api' }).register(rowQuery, { prefix: '/api', ...options })
+  }],
+  ['a not-found handler for the prefix, set after', (app, options) => {
+    app.register(rowQuery, { prefix: '/api', ...options }).register(ownNotFound, { prefix: '/api' })
+  }],
+  ['a not-found handler around the plugin', (app, options) => {
+    app.register(
+      async (scope) => { await ownNotFound(scope); await scope.register(rowQuery, options) }, { prefix: '/api' }
+    )
+  }]
 ]
 
 async function ownNotFound (scope: FastifyInstance): Promise<void> {
@@ -99,8 +143,16 @@ t.test('one prefix may be below another, and the host may have routes below ours
   app.get('/api/own', async () => ({ host: 'own' }))
   await app.register(rowQuery, { prefix: '/api', ...optionsFor('one') })
   await app.register(rowQuery, { prefix: '/api/v2', ...optionsFor('two') })
-  for (const path of ['/api', '/api/own']) t.match(await ask(app, path, { method: 'GET' }), { status: 200, json: { host: String } }, path)
-  for (const path of ['/api', '/api/a/b/c', '/api/v2', '/api/v2/', '/api/v2/a/b/c']) t.match(await ask(app, path), { status: 404, json: { error: { code: 'NOT_FOUND' } }, headers: { 'x-request-id': String } }, path)
+  for (const path of ['/api', '/api/own']) {
+    t.match(await ask(app, path, { method: 'GET' }), {
+      status: 200, json: { host: String }
+    }, path)
+  }
+  for (const path of ['/api', '/api/a/b/c', '/api/v2', '/api/v2/', '/api/v2/a/b/c']) {
+    t.match(await ask(app, path), {
+      status: 404, json: { error: { code: 'NOT_FOUND' } }, headers: { 'x-request-id': String }
+    }, path)
+  }
   t.match(await ask(app, '/api/v2/two/orders'), { status: 200, json: selected })
 })
 
@@ -109,11 +161,14 @@ t.test('a second registration of one handle is an error of ready(), and the firs
   const { plugin } = createRowQuery(optionsFor())
   app.register(plugin, { prefix: '/a' })
   app.register(plugin, { prefix: '/b' })
-  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_ALREADY_REGISTERED', message: /createRowQuery/ })
+  await t.rejects(async () => { await app.ready() }, {
+    code: 'ROW_QUERY_ALREADY_REGISTERED', message: /createRowQuery/
+  })
   await app.close()
 })
 
-t.test("options that Fastify has for every plugin are none of ours, and the caller's object is not changed", async (t) => {
+t.test("options that Fastify has for every plugin are none of ours, and the caller's " +
+  'object is not changed', async (t) => {
   const lines: string[] = []
   const app = createHost(t, { logger: { level: 'info', stream: { write: (line: string) => lines.push(line) } } })
   const options = { prefix: '/api', logLevel: 'silent' as const, logSerializers: {}, ...optionsFor() }
@@ -127,14 +182,19 @@ t.test("options that Fastify has for every plugin are none of ours, and the call
 t.test('invalid options stop the start of the host', async (t) => {
   const app = createHost(t)
   app.register(rowQuery, { databases: {}, tokns: [] } as unknown as PluginOptions)
-  await t.rejects(async () => { await app.ready() }, { code: 'ROW_QUERY_INVALID_CONFIG', message: /^tokns: is not a setting; .*\ndatabases: must be an object that is not empty/ })
+  await t.rejects(async () => { await app.ready() }, {
+    code: 'ROW_QUERY_INVALID_CONFIG',
+    message: /^tokns: is not a setting; .*\ndatabases: must be an object that is not empty/
+  })
 })
 
 t.test('without a prefix, the host handles unknown paths', async (t) => {
   const app = createHost(t)
   await app.register(rowQuery, optionsFor())
   t.match(await ask(app, '/shop/orders'), { status: 200, json: selected })
-  t.match(await ask(app, '/nowhere', { method: 'GET' }), { status: 404, json: { message: 'Route GET:/nowhere not found' } })
+  t.match(await ask(app, '/nowhere', { method: 'GET' }), {
+    status: 404, json: { message: 'Route GET:/nowhere not found' }
+  })
 })
 
 /** An app that has everything that could get in the way, registered before the plugin. */
@@ -147,56 +207,87 @@ async function createFullHost (t: Test, { most = 100, ours = 100 } = {}): Promis
   app.decorateRequest('grant', 'of the host')
   app.setErrorHandler(async (error: Error, _request, reply) => reply.code(418).send({ host: error.message }))
   app.setNotFoundHandler(async (_request, reply) => reply.code(404).send({ host: 'not found' }))
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: unknown, body: string) => ({ host: body }))
+  app.addContentTypeParser(
+    'application/json', { parseAs: 'string' }, async (_request: unknown, body: string) => ({ host: body })
+  )
   app.addSchema({ $id: 'row', type: 'object', properties: { verb: { type: 'number' } } })
   app.setValidatorCompiler(() => () => false)
   app.setSerializerCompiler(() => () => '"serialized by the host"')
   app.setReplySerializer((payload) => JSON.stringify({ wrapped: payload }))
   await app.register(rowQuery, { prefix: '/api', ...optionsFor(), rateLimit: { max: ours } })
-  app.post('/own', async (request) => ({ body: request.body, grant: request.getDecorator('grant'), ours: 'rowQueryGrant' in request }))
+  app.post('/own', async (request) => ({
+    body: request.body, grant: request.getDecorator('grant'), ours: 'rowQueryGrant' in request
+  }))
   app.get('/error', async () => { throw new Error('of the host') })
-  app.get('/guarded', { onRequest: app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>]) }, async () => ({ in: true }))
+  app.get(
+    '/guarded', { onRequest: app.auth([app.verifyBearerAuth as NonNullable<typeof app.verifyBearerAuth>]) },
+    async () => ({ in: true })
+  )
   return app
 }
 
 t.test('hooks, parsers and decorators of the host do not affect the plugin', async (t) => {
   const app = await createFullHost(t)
   t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected })
-  t.match(await ask(app, '/api/shop/orders', { headers: { authorization: 'Bearer key of the host' } }), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
-  t.match(await ask(app, '/api/shop/orders', { payload: '{' }), { status: 400, json: { error: { code: 'INVALID_JSON' } } })
+  t.match(await ask(app, '/api/shop/orders', { headers: { authorization: 'Bearer key of the host' } }), {
+    status: 401, json: { error: { code: 'UNAUTHENTICATED' } }
+  })
+  t.match(await ask(app, '/api/shop/orders', { payload: '{' }), {
+    status: 400, json: { error: { code: 'INVALID_JSON' } }
+  })
   t.match(await ask(app, '/api/nowhere'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
-  t.match(await ask(app, '/api/shop/orders', { method: 'GET' }), { status: 405, json: { error: { code: 'METHOD_NOT_ALLOWED' } } })
+  t.match(await ask(app, '/api/shop/orders', { method: 'GET' }), {
+    status: 405, json: { error: { code: 'METHOD_NOT_ALLOWED' } }
+  })
 })
 
 t.test('hooks, parsers and decorators of the plugin do not affect the host', async (t) => {
   const app = await createFullHost(t)
-  t.match(await ask(app, '/own', { headers: {}, payload: '{"a":1}' }), { status: 200, json: { wrapped: { body: { host: '{"a":1}' }, grant: 'of the host', ours: false } } })
+  t.match(await ask(app, '/own', { headers: {}, payload: '{"a":1}' }), {
+    status: 200, json: { wrapped: { body: { host: '{"a":1}' }, grant: 'of the host', ours: false } }
+  })
   t.same((await ask(app, '/error', { method: 'GET' })).json, { wrapped: { host: 'of the host' } })
   t.match(await ask(app, '/nowhere', { method: 'GET' }), { status: 404, json: { host: 'not found' } })
-  t.match(await ask(app, '/guarded', { method: 'GET', headers: { authorization: 'Bearer key of the host' } }), { status: 200 })
+  t.match(await ask(app, '/guarded', { method: 'GET', headers: { authorization: 'Bearer key of the host' } }), {
+    status: 200
+  })
   t.not((await ask(app, '/guarded', { method: 'GET' })).status, 200, 'our token is none of the host')
   t.notOk(app.hasRequestDecorator('rowQueryGrant'))
 })
 
 for (const limits of [{ most: 2, ours: 3 }, { most: 3, ours: 2 }]) {
-  t.test(`the lower of both rate limits applies, with the error of the plugin: ${JSON.stringify(limits)}`, async (t) => {
+  t.test(`the lower of both rate limits applies, with the error of the plugin: ${JSON.stringify(limits)}`, async (
+    t
+  ) => {
     const app = await createFullHost(t, limits)
     for (let count = 0; count < 2; count++) t.match(await ask(app, '/api/shop/orders'), { status: 200 })
-    t.match(await ask(app, '/api/shop/orders'), { status: 429, json: { success: false, data: {}, error: { code: 'RATE_LIMITED' } }, headers: { 'retry-after': String } })
+    t.match(await ask(app, '/api/shop/orders'), {
+      status: 429,
+      json: { success: false, data: {}, error: { code: 'RATE_LIMITED' } },
+      headers: { 'retry-after': String }
+    })
   })
 }
 
 const refusals: Array<[status: number, status: number, code: string]> = [
-  [401, 401, 'UNAUTHENTICATED'], [403, 403, 'PERMISSION_DENIED'], [429, 429, 'RATE_LIMITED'], [503, 503, 'OVERLOADED'], [418, 500, 'INTERNAL']
+  [401, 401, 'UNAUTHENTICATED'], [403, 403, 'PERMISSION_DENIED'], [429, 429, 'RATE_LIMITED'], [503, 503, 'OVERLOADED'],
+  [418, 500, 'INTERNAL']
 ]
 
 t.test('a refusal of a host hook is answered with the code of its status, without its message', async (t) => {
   const app = createHost(t)
-  app.addHook('onRequest', async ({ headers }) => { throw Object.assign(new Error('text of the host'), { statusCode: Number(headers['x-thrown']) }) })
+  app.addHook('onRequest', async ({ headers }) => {
+    throw Object.assign(new Error('text of the host'), { statusCode: Number(headers['x-thrown']) })
+  })
   await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
   for (const [thrown, status, code] of refusals) {
-    const answer = await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-thrown': String(thrown) } })
-    t.match(answer, { status, json: { success: false, data: {}, error: { code } }, headers: { 'x-request-id': String } }, String(thrown))
+    const answer = await ask(app, '/api/shop/orders', {
+      headers: { authorization: `Bearer ${TOKEN}`, 'x-thrown': String(thrown) }
+    })
+    t.match(
+      answer, { status, json: { success: false, data: {}, error: { code } }, headers: { 'x-request-id': String } },
+      String(thrown)
+    )
     t.notMatch(JSON.stringify(answer.json), 'text of the host')
   }
 })
@@ -209,8 +300,12 @@ t.test('the status of an error of the host is the one that Fastify would send', 
     throw new Error('of the host')
   })
   await app.register(rowQuery, { prefix: '/api', ...optionsFor() })
-  for (const [how, status, code] of [['status', 403, 'PERMISSION_DENIED'], ['code', 401, 'UNAUTHENTICATED'], ['other', 500, 'INTERNAL']] as const) {
-    t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-how': how } }), { status, json: { error: { code } } }, how)
+  for (const [how, status, code] of [
+    ['status', 403, 'PERMISSION_DENIED'], ['code', 401, 'UNAUTHENTICATED'], ['other', 500, 'INTERNAL']
+  ] as const) {
+    t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-how': how } }), {
+      status, json: { error: { code } }
+    }, how)
   }
 })
 
@@ -228,26 +323,37 @@ t.test('an error of the host after a write has begun does not say that nothing w
   }
   const setup = ['create table notes (id integer primary key, text text)']
   const everything = { name: 'writer', sha256: hashToken(TOKEN), permissions: ['select' as const, 'insert' as const] }
-  await app.register(rowQuery, { prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything] })
+  await app.register(rowQuery, {
+    prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything]
+  })
   const write = { verb: 'insert', data: { text: 'a' } }
   const read = { verb: 'select' }
   const operations = (operation: object) => ({ operations: [{ table: 'notes', ...operation }] })
   const cases = [
-    ['onSend', 503, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', 503, write, 503, 'OVERLOADED'], ['onSend', 503, read, 503, 'OVERLOADED'],
+    ['onSend', 503, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', 503, write, 503, 'OVERLOADED'],
+    ['onSend', 503, read, 503, 'OVERLOADED'],
     ['onSend', 503, operations(write), 502, 'OUTCOME_UNKNOWN'], ['onSend', 503, operations(read), 503, 'OVERLOADED'],
-    ['onSend', undefined, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', undefined, write, 500, 'INTERNAL'], ['onSend', undefined, read, 500, 'INTERNAL'],
-    ['onSend', undefined, operations(write), 502, 'OUTCOME_UNKNOWN'], ['onSend', undefined, 'text\nb\n', 502, 'OUTCOME_UNKNOWN']
+    ['onSend', undefined, write, 502, 'OUTCOME_UNKNOWN'], ['preHandler', undefined, write, 500, 'INTERNAL'],
+    ['onSend', undefined, read, 500, 'INTERNAL'],
+    ['onSend', undefined, operations(write), 502, 'OUTCOME_UNKNOWN'],
+    ['onSend', undefined, 'text\nb\n', 502, 'OUTCOME_UNKNOWN']
   ] as const
   for (const [hook, thrown, payload, expected, code] of cases) {
     [when, status] = [hook, thrown]
     log.length = 0
     const isImport = typeof payload === 'string'
     const headers = { authorization: `Bearer ${TOKEN}`, ...(isImport && { 'content-type': 'text/csv' }) }
-    const answer = await ask(app, !isImport && 'operations' in payload ? '/api/db' : '/api/db/notes', { payload, headers })
+    const answer = await ask(app, !isImport && 'operations' in payload ? '/api/db' : '/api/db/notes', {
+      payload, headers
+    })
     const why = `${hook} ${thrown} ${JSON.stringify(payload)}`
     t.match(answer, { status: expected, json: { error: { code } } }, why)
     t.equal('retry-after' in answer.headers, expected === 503)
-    t.match(log.map((line) => JSON.parse(line)), thrown === undefined ? [{ requestId: answer.headers['x-request-id'], err: { message: 'of the host' } }] : [], why)
+    t.match(log.map((line) => JSON.parse(line)), thrown === undefined
+      ? [
+          { requestId: answer.headers['x-request-id'], err: { message: 'of the host' } }
+        ]
+      : [], why)
   }
 })
 
@@ -255,14 +361,30 @@ t.test('a body that a hook preHandler puts in place of the checked one is checke
   const app = createHost(t)
   let body: unknown
   app.addHook('preHandler', async (request) => { request.body = body })
-  await app.register(rowQuery, { ...optionsFor(), prefix: '/api', tokens: [{ ...tokens[0], name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'insert', 'update', 'delete'] }] })
-  const post = async (url: string, payload: object): Promise<{ statusCode: number, body: string }> => await app.inject({ method: 'POST', url, payload, headers: { authorization: `Bearer ${TOKEN}` } })
-  const wrong = [null, 1, 'text', [], {}, { verb: 'constructor' }, { verb: 'select', limit: 1001 }, { verb: 'select', limit: 'x' }, { verb: 'select', filters: 'a' }, { verb: 'delete' }, { verb: 'select', unknown: 1 }]
-  for (const [url, payload, bodies] of [['/api/shop/orders', select, wrong], ['/api/shop', { operations: [{ table: 'orders', ...select }] }, [null, 1, {}, { operations: [] }, { operations: [{ table: 'orders', verb: 'select', limit: 1001 }] }]]] as const) {
+  await app.register(rowQuery, {
+    ...optionsFor(),
+    prefix: '/api',
+    tokens: [
+      { ...tokens[0], name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'insert', 'update', 'delete'] }
+    ]
+  })
+  const post = async (url: string, payload: object): Promise<{ statusCode: number, body: string }> =>
+    await app.inject({ method: 'POST', url, payload, headers: { authorization: `Bearer ${TOKEN}` } })
+  const wrong = [
+    null, 1, 'text', [], {}, { verb: 'constructor' }, { verb: 'select', limit: 1001 }, { verb: 'select', limit: 'x' },
+    { verb: 'select', filters: 'a' }, { verb: 'delete' }, { verb: 'select', unknown: 1 }
+  ]
+  for (const [url, payload, bodies] of [['/api/shop/orders', select, wrong], [
+    '/api/shop', { operations: [{ table: 'orders', ...select }] },
+    [null, 1, {}, { operations: [] }, { operations: [{ table: 'orders', verb: 'select', limit: 1001 }] }]
+  ]] as const) {
     for (body of bodies) {
       const answer = await post(url, payload)
       t.equal(answer.statusCode, 400, JSON.stringify(body))
-      t.match(JSON.parse(answer.body), { success: false, error: { code: /INVALID_BODY|LIMIT_OUT_OF_RANGE|FILTERS_REQUIRED/ } }, answer.body)
+      t.match(
+        JSON.parse(answer.body),
+        { success: false, error: { code: /INVALID_BODY|LIMIT_OUT_OF_RANGE|FILTERS_REQUIRED/ } }, answer.body
+      )
     }
   }
   body = select
@@ -280,8 +402,15 @@ t.test('a start that takes too long says what it waits for, how long it had, and
     silent.close()
   })
   const app = createHost(t, { pluginTimeout: 2000 })
-  app.register(rowQuery, { databases: { shop: { url: `mysql://root@127.0.0.1:${(silent.address() as AddressInfo).port}/shop` } }, tokens })
-  await t.rejects(Promise.resolve(app.ready()), { code: 'ROW_QUERY_START_TIMEOUT', message: 'fastify-row-query has not started within 1900 ms, while its databases were opened. The machine may be busy: raise pluginTimeout of Fastify (2000)' })
+  app.register(rowQuery, {
+    databases: { shop: { url: `mysql://root@127.0.0.1:${(silent.address() as AddressInfo).port}/shop` } }, tokens
+  })
+  await t.rejects(Promise.resolve(app.ready()), {
+    code: 'ROW_QUERY_START_TIMEOUT',
+    message: 'fastify-row-query has ' +
+    'not started within 1900 ms, while its databases were opened. The machine may be busy: raise pluginTimeout ' +
+      'of Fastify (2000)'
+  })
 })
 
 t.test('an answer has its request id also where the app answers an error of its hook onSend itself', async (t) => {
@@ -291,7 +420,8 @@ t.test('an answer has its request id also where the app answers an error of its 
   t.match(await ask(app, '/api/shop/orders'), { status: 500, headers: { 'x-request-id': /^[\da-f]{32}$/ } })
 })
 
-t.test('an import whose body comes from a stream of the host is answered like a refusal of its hooks if the stream fails', async (t) => {
+t.test('an import whose body comes from a stream of the host is answered like a refusal of its hooks ' +
+  'if the stream fails', async (t) => {
   const log: string[] = []
   const app = createHost(t, { logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } } })
   let fail: (stream: Readable) => void = () => {}
@@ -308,8 +438,12 @@ t.test('an import whose body comes from a stream of the host is answered like a 
   })
   const setup = ['create table notes (id integer primary key, text text)']
   const everything = { name: 'writer', sha256: hashToken(TOKEN), permissions: ['select' as const, 'insert' as const] }
-  await app.register(rowQuery, { prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything] })
-  const withStatus = (statusCode?: number) => (stream: Readable) => { stream.destroy(Object.assign(new Error('of the host'), { statusCode })) }
+  await app.register(rowQuery, {
+    prefix: '/api', databases: { db: { url: 'sqlite::memory:', setup } }, tokens: [everything]
+  })
+  const withStatus = (statusCode?: number) => (stream: Readable) => {
+    stream.destroy(Object.assign(new Error('of the host'), { statusCode }))
+  }
   const cases = [
     [withStatus(), 500, 'INTERNAL'], [withStatus(403), 403, 'PERMISSION_DENIED'], [withStatus(503), 503, 'OVERLOADED'],
     [(stream: Readable) => { stream.destroy() }, 400, 'INVALID_REQUEST']
@@ -326,8 +460,14 @@ t.test('an import whose body comes from a stream of the host is answered like a 
         t.same(answer.json.error.committed, transaction === 'batch' ? { rows: 1000, line: 1001 } : undefined, why)
         t.notMatch(JSON.stringify(answer.json), /of the host/)
         const lines = log.map((line) => JSON.parse(line))
-        t.match(lines.find(({ msg }) => msg === 'import'), { code, status, requestId: answer.headers['x-request-id'] }, why)
-        if (status === 500) t.match(lines.find(({ msg }) => msg === 'unexpected error'), { err: { stack: /of the host/ } }, why)
+        t.match(lines.find(({ msg }) => msg === 'import'), {
+          code, status, requestId: answer.headers['x-request-id']
+        }, why)
+        if (status === 500) {
+          t.match(lines.find(({ msg }) => msg === 'unexpected error'), {
+            err: { stack: /of the host/ }
+          }, why)
+        }
       }
     }
   }
@@ -340,20 +480,24 @@ const SERIALIZERS: ReadonlyArray<[why: string, use: (app: FastifyInstance) => un
 ]
 const HOOKS = ['onRequest', 'preParsing', 'preValidation', 'preHandler'] as const
 const PATHS: ReadonlyArray<[method: 'GET' | 'POST', path: string, payload?: object]> = [
-  ['POST', '/shop/orders'], ['POST', '/shop', { operations: [{ verb: 'select', table: 'orders' }] }], ['GET', '/openapi.json'], ['GET', '/docs'],
+  ['POST', '/shop/orders'], ['POST', '/shop', { operations: [{ verb: 'select', table: 'orders' }] }],
+  ['GET', '/openapi.json'], ['GET', '/docs'],
   ['POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }]
 ]
 /** A path without a route, in both: Fastify uses no serializer of the app there. */
 const WITHOUT_ROUTE = '/a/b/c'
 /** Paths that the plugin refuses before any hook behind onRequest. */
-const REFUSED: typeof PATHS = [['GET', '/shop/orders'], ['POST', '/shop/nowhere'], ['POST', WITHOUT_ROUTE], ['GET', '/nowhere']]
+const REFUSED: typeof PATHS = [
+  ['GET', '/shop/orders'], ['POST', '/shop/nowhere'], ['POST', WITHOUT_ROUTE], ['GET', '/nowhere']
+]
 
 for (const [why, use] of SERIALIZERS) {
   t.test(`what a hook of the host sends by itself is serialized as on the host's own paths: ${why}`, async (t) => {
     for (const hook of HOOKS) {
       const app = createHost(t as Test)
       use(app)
-      app.addHook(hook, async ({ headers }: FastifyRequest, reply: FastifyReply) => headers['x-sent'] === undefined ? undefined : reply.code(418).send(sent[Number(headers['x-sent'])]))
+      app.addHook(hook, async ({ headers }: FastifyRequest, reply: FastifyReply) =>
+        headers['x-sent'] === undefined ? undefined : reply.code(418).send(sent[Number(headers['x-sent'])]))
       app.route({ method: ['GET', 'POST'], url: '/own', handler: async () => 'not reached' })
       await app.register(rowQuery, { prefix: '/api', ...optionsFor(), docs: true, mcp: {} })
       const answerOf = async (method: 'GET' | 'POST', url: string, index: number, payload: object = select) => {
@@ -363,10 +507,15 @@ for (const [why, use] of SERIALIZERS) {
       }
       for (const index of sent.keys()) {
         for (const [method, path, payload] of [...PATHS, ...hook === 'onRequest' ? REFUSED : []]) {
-          t.same(await answerOf(method, `/api${path}`, index, payload), await answerOf(method, path === WITHOUT_ROUTE ? path : '/own', index), `${hook}, ${method} ${path}, ${JSON.stringify(sent[index])}`)
+          t.same(await answerOf(method, `/api${path}`, index, payload), await answerOf(method, path === WITHOUT_ROUTE
+            ? path
+            : '/own', index), `${hook}, ${method} ${path}, ${JSON.stringify(sent[index])}`)
         }
       }
-      t.match(await ask(app, '/api/shop/orders'), { status: 200, json: selected }, 'what the plugin makes is not serialized again')
+      t.match(
+        await ask(app, '/api/shop/orders'), { status: 200, json: selected },
+        'what the plugin makes is not serialized again'
+      )
       t.match(await ask(app, '/api/a/b/c'), { status: 404, json: { success: false, error: { code: 'NOT_FOUND' } } })
     }
   })
@@ -383,12 +532,17 @@ t.test("a refusal of the host's own @fastify/bearer-auth is the one of its other
 })
 
 const forAll = { origin: 'https://host.example.com' }
-const withCors = (): PluginOptions => ({ prefix: '/api', ...optionsFor(), cors: { origins: ['https://app.example.com'] } })
+const withCors = (): PluginOptions => ({
+  prefix: '/api', ...optionsFor(), cors: { origins: ['https://app.example.com'] }
+})
 const aroundIt: Array<[why: string, register: (app: FastifyInstance, options: PluginOptions) => unknown]> = [
   ['before', (app, options) => app.register(fastifyCors, forAll).register(rowQuery, options)],
-  ['before, with another hook', async (app, options) => { await app.register(fastifyCors, { ...forAll, hook: 'preHandler' }).register(rowQuery, options) }],
+  ['before, with another hook', async (app, options) => {
+    await app.register(fastifyCors, { ...forAll, hook: 'preHandler' }).register(rowQuery, options)
+  }],
   ['later', (app, options) => app.register(rowQuery, options).register(fastifyCors, forAll)],
-  ['around a context that has the plugin', (app, options) => app.register(fastifyCors, forAll).register(async (inner) => { await inner.register(rowQuery, options) })]
+  ['around a context that has the plugin', (app, options) =>
+    app.register(fastifyCors, forAll).register(async (inner) => { await inner.register(rowQuery, options) })]
 ]
 
 t.test('the option cors is a configuration error in an app that has @fastify/cors for the same paths', async (t) => {
@@ -403,15 +557,23 @@ t.test('the option cors is a configuration error in an app that has @fastify/cor
   const app = createHost(t as Test)
   await app.register(async (other) => { await other.register(fastifyCors, forAll) })
   await app.register(rowQuery, withCors())
-  const { headers } = await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, origin: 'https://app.example.com' } })
+  const { headers } = await ask(app, '/api/shop/orders', {
+    headers: { authorization: `Bearer ${TOKEN}`, origin: 'https://app.example.com' }
+  })
   t.equal(headers['access-control-allow-origin'], 'https://app.example.com', 'in another context it does no harm')
 })
 
-t.test('an answer has a request id of the service where the app generates none, one that no header can carry, or one that counts', async (t) => {
-  const ids: Array<[why: string, id: unknown]> = [['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'], ['a character beyond ASCII', 'ü'], ['an object', {}], ['a counter of Fastify', 'req-1z']]
+t.test('an answer has a request id of the service where the app generates none, one that no header can carry, ' +
+  'or one that counts', async (t) => {
+  const ids: Array<[why: string, id: unknown]> = [
+    ['nothing', undefined], ['null', null], ['empty', ''], ['a number', 7], ['a line feed', 'a\nb'],
+    ['a character beyond ASCII', 'ü'], ['an object', {}], ['a counter of Fastify', 'req-1z']
+  ]
   const lines: string[] = []
   let id: unknown
-  const app = createHost(t, { genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } } })
+  const app = createHost(t, {
+    genReqId: () => id, logger: { stream: { write: (line: string) => { lines.push(line) } } }
+  })
   await app.register(rowQuery, { prefix: '/api', requestLog: true, ...optionsFor() })
   for (const [why, generated] of ids) {
     id = generated
@@ -419,7 +581,10 @@ t.test('an answer has a request id of the service where the app generates none, 
     t.match(answer, { status: 200, json: selected, headers: { 'x-request-id': /^[\da-f]{32}$/ } }, why)
     t.ok(lines.some((line) => JSON.parse(line).requestId === answer.headers['x-request-id']), 'the same one in the log')
     t.match(await ask(app, '/api/shop/nowhere'), { status: 404, headers: { 'x-request-id': String } })
-    t.match(await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'mine' } }), { headers: { 'x-request-id': 'mine' } })
+    t.match(
+      await ask(app, '/api/shop/orders', { headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': 'mine' } }),
+      { headers: { 'x-request-id': 'mine' } }
+    )
   }
   id = 'of the app'
   t.match(await ask(app, '/api/shop/orders'), { headers: { 'x-request-id': 'of the app' } })
@@ -433,16 +598,25 @@ const MEGABYTE = 2 ** 20
 
 t.test('each registration has its own memory for answers', async (t) => {
   const setup = [wide, ...[1, 2].map((id) => `insert into wide values (${id}, printf('%.*c', ${MEGABYTE}, 'x'))`)]
-  const optionsWith = (answerMemory: number): PluginOptions => ({ databases: { db: { url: 'sqlite::memory:', setup } }, tokens, limits: { answerMemory } })
+  const optionsWith = (answerMemory: number): PluginOptions => ({
+    databases: { db: { url: 'sqlite::memory:', setup } }, tokens, limits: { answerMemory }
+  })
   const small = { code: 'RESULT_TOO_LARGE', limit: 1.5 * MEGABYTE }
   for (const [first, second] of [[2, 64], [64, 2]] as const) {
     const app = createHost(t as Test)
     await app.register(rowQuery, { prefix: '/first', ...optionsWith(first * MEGABYTE) })
     await app.register(rowQuery, { prefix: '/second', ...optionsWith(second * MEGABYTE) })
     for (const [prefix, memory] of [['first', first], ['second', second]] as const) {
-      for (const [url, payload] of [[`/${prefix}/db/wide`, { verb: 'select' }], [`/${prefix}/db/wide`, { verb: 'select', after: null }], [`/${prefix}/db`, { operations: [{ table: 'wide', verb: 'select' }] }]] as const) {
+      for (const [url, payload] of [
+        [`/${prefix}/db/wide`, { verb: 'select' }], [`/${prefix}/db/wide`, { verb: 'select', after: null }],
+        [`/${prefix}/db`, { operations: [{ table: 'wide', verb: 'select' }] }]
+      ] as const) {
         const answer = await ask(app, url, { payload })
-        const expected = memory === 64 ? { status: 200 } : { status: 422, json: { error: { code: small.code, message: new RegExp(String(small.limit)) } } }
+        const expected = memory === 64
+          ? { status: 200 }
+          : {
+              status: 422, json: { error: { code: small.code, message: new RegExp(String(small.limit)) } }
+            }
         t.match(answer, expected, `${prefix} of ${first} and ${second} MiB: ${JSON.stringify(payload)}`)
       }
     }
@@ -451,6 +625,11 @@ t.test('each registration has its own memory for answers', async (t) => {
 
 t.test('a token that is not set is said to be missing', async (t) => {
   const { hashToken } = await import('../src/index.ts')
-  for (const [token, shown] of [[undefined, 'undefined'], ['', 'an empty text']]) t.throws(() => hashToken(token as string), { message: `hashToken() needs a token, not ${shown}: is its environment variable set?` })
+  for (const [token, shown] of [[undefined, 'undefined'], ['', 'an empty text']]) {
+    t.throws(
+      () => hashToken(token as string),
+      { message: `hashToken() needs a token, not ${shown}: is its environment variable set?` }
+    )
+  }
   t.match(hashToken('x'), /^[0-9a-f]{64}$/)
 })

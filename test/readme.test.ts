@@ -1,5 +1,8 @@
 // night: starts programs
-/** The commands of README.md and docs/requests.md are run, their requests sent and the answers compared, as a reader would do it from top to bottom. */
+/**
+ * The commands of README.md and docs/requests.md are run, their requests sent and the answers compared, as a reader
+ * would do it from top to bottom.
+ */
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -17,7 +20,9 @@ const commands = blocks.filter(({ kind }) => kind === 'sh').map(({ text }) => te
 /** The address of the demo; other requests are for the reader's own database. */
 const DEMO = 'http://127.0.0.1:3000/api/demo'
 /** The request to the reader's own database. */
-const firstRequest = commands.find((command) => command.includes('/api/shop/customers'))?.replace('export TOKEN=...\n', '') as string
+const firstRequest = commands.find((command) => command.includes('/api/shop/customers'))?.replace(
+  'export TOKEN=...\n', ''
+) as string
 const { scripts } = JSON.parse(readDocument('package.json'))
 
 /** The code of a line in backquotes. */
@@ -36,9 +41,11 @@ t.test('there is a test for every command', async (t) => {
     'npm ci && npm start',
     'export TOKEN=rq_...',
     'npm ci && npm test',
-    'export API_TOKEN=$(openssl rand -hex 32)\nexport DATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop\nnpm start',
+    'export API_TOKEN=$(openssl rand -hex 32)\nexport ' +
+      'DATABASE_URL=mysql://rows:a-long-password@127.0.0.1:3306/shop\nnpm start',
     'export TOKEN=...\n' + firstRequest,
-    'npx row-query check\nnpx row-query token --name reports --permissions select --table orders --database shop --expires 2036-01-01',
+    'npx row-query check\nnpx row-query token --name reports --permissions select --table orders --database shop ' +
+      '--expires 2036-01-01',
     'npx row-query openapi demo\nnpx row-query types demo',
     'export TOKEN=rq_...',
     'export ID=151'
@@ -50,11 +57,16 @@ t.test('npm start serves the demo, and the requests return the shown answers', a
   const server = await npmStart(t, await createPlace(t))
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   const sh = createShell(t, { TOKEN: token, ID: '151' })
-  const sent = blocks.flatMap(({ kind, text }, index) => kind === 'sh' && text.startsWith(`curl -s ${DEMO}`) ? [{ text, answer: blocks[index + 1] }] : [])
+  const sent = blocks.flatMap(({ kind, text }, index) => kind === 'sh' &&
+    text.startsWith(`curl -s ${DEMO}`)
+    ? [{ text, answer: blocks[index + 1] }]
+    : [])
   t.equal(sent.length, 8)
   for (const { text, answer } of sent) {
     t.equal(answer?.kind, 'json')
-    t.strictSame(JSON.parse(await sh(text.replace('http://127.0.0.1:3000', server.address))), JSON.parse(answer?.text as string), text)
+    t.strictSame(JSON.parse(await sh(text.replace('http://127.0.0.1:3000', server.address))), JSON.parse(
+      answer?.text as string
+    ), text)
   }
 })
 
@@ -68,14 +80,22 @@ t.test('every shown filter is accepted', async (t) => {
   const rows = tableRows(requests, 'filters on `orders`', 'rows')
   t.equal(rows.length, 11)
   for (const [shown = '', meaning = ''] of rows) {
-    const [filters, same = filters] = [...uncode(shown), ...uncode(meaning).filter((code) => code.startsWith('{'))] as [string, string?]
+    const [filters, same = filters] = [
+      ...uncode(shown), ...uncode(meaning).filter((code) => code.startsWith('{'))
+    ] as [string, string?]
     t.equal(await count(JSON.parse(filters)), await count(JSON.parse(same)), shown)
   }
 })
 
-const CUSTOMERS = ['create table customers (id integer primary key, name varchar(20))', "insert into customers values (1, 'Ada'), (2, 'Zoe')"]
+const CUSTOMERS = [
+  'create table customers (id integer primary key, name varchar(20))',
+  "insert into customers values (1, 'Ada'), (2, 'Zoe')"
+]
 
-/** Creates the database (SQLite: in the folder) and, with the statements of the README, the account. Returns its URL and its name in paths. */
+/**
+ * Creates the database (SQLite: in the folder) and, with the statements of the README, the account. Returns its URL and
+ * its name in paths.
+ */
 async function createDatabase (t: Test, folder: string): Promise<{ url: string, name: string }> {
   const [engine] = await engines()
   if (engine === undefined) {
@@ -91,7 +111,9 @@ async function createDatabase (t: Test, folder: string): Promise<{ url: string, 
     await query(`drop user '${user}'@'%'`)
     await drop()
   })
-  for (const statement of (blocks.find(({ kind }) => kind === 'sql account')?.text ?? '').split(';\n').filter((each) => each.trim() !== '')) {
+  for (const statement of (blocks.find(({ kind }) => kind === 'sql account')?.text ?? '').split(';\n').filter(
+    (each) => each.trim() !== ''
+  )) {
     await query(statement.replace("'rows'@", `'${user}'@`).replace('shop.*', `${name}.*`))
   }
   return { url: Object.assign(new URL(url), { username: user, password: 'a-long-password' }).href, name }
@@ -106,7 +128,9 @@ t.test('your own database: an account, a token, the start and the first request'
   t.match(token, /^[0-9a-f]{64}$/)
   const server = await npmStart(t as Test, folder, { DATABASE_URL: url, API_TOKEN: token })
   const here = firstRequest.replace('http://127.0.0.1:3000/api/shop', `${server.address}/api/${name}`)
-  t.match(JSON.parse(await sh(`TOKEN=${token}; ${here}`)), { success: true, data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } })
+  t.match(JSON.parse(await sh(`TOKEN=${token}; ${here}`)), {
+    success: true, data: { rows: [{ id: 1, name: 'Ada' }], count: 1 }
+  })
   t.match(JSON.parse(await sh(`TOKEN=another; ${here}`)), { error: { code: 'UNAUTHENTICATED' } })
 })
 
@@ -114,5 +138,8 @@ t.test('the other commands work as described', async (t) => {
   const lines = commands.filter((command) => command.startsWith('npx row-query')).join('\n')
   const output = await call(await createPlace(t), 'sh', '-ec', lines)
   t.match(output, /^demo: answers, 6 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
-  t.match(output, /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/)
+  t.match(
+    output,
+    /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/
+  )
 })

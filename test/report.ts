@@ -1,4 +1,7 @@
-/** What a run of the tests prints: a line for each file as it ends with its failures, each skipped test with its reason, and all failures again at the end. */
+/**
+ * What a run of the tests prints: a line for each file as it ends with its failures, each skipped test with its reason,
+ * and all failures again at the end.
+ */
 
 import { COUNTED } from './protocol.ts'
 
@@ -13,7 +16,9 @@ const SKIPPED = /^(.*?) ?# SKIP ?(.*)$/i
 const MAX_LINE = 1000
 
 export interface Report {
-  /** Returns what reads TAP 14 (https://testanything.org) of one process, and tells how many files of it have failed. */
+  /**
+   * Returns what reads TAP 14 (https://testanything.org) of one process, and tells how many files of it have failed.
+   */
   source (): { read: (text: string) => void, failed: () => number }
   /** Notes that a file failed without a line of its own. */
   fail (file: string, reason: string): void
@@ -26,7 +31,9 @@ export function createReport ({ isVerbose, onFailure }: { isVerbose: boolean, on
   const totals = { files: 0, passed: 0, failed: 0, skipped: 0 }
   const failures = new Map<string, string[]>()
   const started = performance.now()
-  const print = (line: string): void => { process.stdout.write(`${line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line}\n`) }
+  const print = (line: string): void => {
+    process.stdout.write(`${line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line}\n`)
+  }
 
   function fail (file: string, lines: string[]): void {
     failures.set(file, lines)

@@ -1,11 +1,13 @@
 /**
  * What `npm test` runs: obtains the MySQL-protocol servers, then runs the test files with them.
  *
- *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [--bail] [files…]
+ *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [--bail]
+ *       [files…]
  *
- * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it can get. `--all`: on SQLite,
- * MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package. `--sqlite-only`: no
- * server at all. `--night`: the marked files as well. With names of files, these. `--tap` prints every assertion.
+ * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it
+ * can get. `--all`: on SQLite, MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the
+ * archive does not provide its package. `--sqlite-only`: no server at all. `--night`: the marked files as well. With
+ * names of files, these. `--tap` prints every assertion.
  * `--bail`: starts no file after the first one that fails.
  */
 import { globSync, readFileSync, statSync } from 'node:fs'
@@ -20,7 +22,10 @@ import type { Server } from './servers/answer.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** `// night: starts programs`. Says why a file is left to the nightly run: many random cases, real time limits, started programs, measured times. */
+/**
+ * `// night: starts programs`. Says why a file is left to the nightly run: many random cases, real time limits, started
+ * programs, measured times.
+ */
 const NIGHT = /^(?:\/\/.*\n)*\/\/ night: ./
 
 /** The time limit of a file in milliseconds: many times what the slowest takes, for a busy machine. */
@@ -46,7 +51,9 @@ const { values: options, positionals: named } = parseArgs({
 async function obtainServers (): Promise<Server[]> {
   if (options['sqlite-only']) return []
   if (!options.all) return [await obtain([{ kind: 'mariadb' }, { kind: 'mysql' }])]
-  const [mariadb, mysql] = await Promise.allSettled([obtain([{ kind: 'mariadb' }]), obtain([{ kind: 'mysql', atLeast: '9.7' }])])
+  const [mariadb, mysql] = await Promise.allSettled([
+    obtain([{ kind: 'mariadb' }]), obtain([{ kind: 'mysql', atLeast: '9.7' }])
+  ])
   if (mariadb.status === 'rejected') throw mariadb.reason
   if (mysql.status === 'fulfilled') return [mariadb.value, mysql.value]
   const { message } = mysql.reason as Error
@@ -58,17 +65,26 @@ async function obtainServers (): Promise<Server[]> {
 
 const sizeOf = (file: string): number => statSync(ROOT + file).size
 
-/** The files of the run, the largest first, so that no long one is left for the end. test/faults has servers of its own (faults/run.ts). */
+/**
+ * The files of the run, the largest first, so that no long one is left for the end. test/faults has servers of its own
+ * (faults/run.ts).
+ */
 function findFiles (): string[] {
   if (named.length > 0) return globSync(named, { cwd: ROOT })
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort((one, other) => sizeOf(other) - sizeOf(one))
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort(
+    (one, other) => sizeOf(other) - sizeOf(one)
+  )
   return options.night ? files : files.filter((file) => !NIGHT.test(readFileSync(ROOT + file, 'utf8')))
 }
 
 endWithTests()
 try {
   const servers = await obtainServers()
-  for (const { engine, from } of servers) console.log(`# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`)
+  for (const { engine, from } of servers) {
+    console.log(
+    `# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`
+    )
+  }
   const files = findFiles()
   const { TEST_SEED = String(Date.now() % 1_000_000) } = process.env
   console.log(`# TEST_SEED=${TEST_SEED}`)

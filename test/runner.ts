@@ -1,4 +1,7 @@
-/** Runs test files in a few processes (worker.ts), and prints what they report. The processes end with this one, whichever way it does. */
+/**
+ * Runs test files in a few processes (worker.ts), and prints what they report. The processes end with this one,
+ * whichever way it does.
+ */
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -30,12 +33,21 @@ export interface RunOptions {
 
 const children = new Set<ChildProcess>()
 
-/** Runs the files (relative to the project's root) in this order, but first those that need a process of their own. Returns the exit code. */
-export async function runFiles (files: readonly string[], { jobs, timeout, env, isVerbose = false, isBailing = false }: RunOptions): Promise<number> {
+/**
+ * Runs the files (relative to the project's root) in this order, but first those that need a process of their own.
+ * Returns the exit code.
+ */
+export async function runFiles (
+  files: readonly string[], { jobs, timeout, env, isVerbose = false, isBailing = false }: RunOptions
+): Promise<number> {
   const waiting = [...files.filter(isAlone), ...files.filter((file) => !isAlone(file))]
   const report = createReport({ isVerbose, onFailure: () => { if (isBailing) waiting.splice(0) } })
   const work = async (): Promise<void> => {
-    while (waiting.length > 0) await runWorker(waiting, timeout, { ...process.env, ...env, ...(isVerbose && { [EVERY_LINE]: '1' }) }, report)
+    while (waiting.length > 0) {
+      await runWorker(waiting, timeout, {
+        ...process.env, ...env, ...(isVerbose && { [EVERY_LINE]: '1' })
+      }, report)
+    }
   }
   await Promise.all(Array.from({ length: jobs }, work))
   return report.end() ? 0 : 1
@@ -70,8 +82,13 @@ async function runWorker (waiting: string[], timeout: number, env: NodeJS.Proces
   clearTimeout(ending)
   children.delete(child)
   if (file !== undefined) report.fail(file, `the process ended in the middle of it (${how})`)
-  else if (child.signalCode !== null) report.fail('a process of the tests', `it did not end within ${END / 1000} s after its last file (${how}): something is left open`)
-  else if (child.exitCode !== 0 && source.failed() === 0) report.fail('a process of the tests', `all its files passed, and it ended with ${how}`)
+  else if (child.signalCode !== null) {
+    report.fail(
+      'a process of the tests',
+    `it did not end within ${END / 1000} s after its last file (${how}): something is left open`
+    )
+  } else if (child.exitCode !== 0 &&
+    source.failed() === 0) report.fail('a process of the tests', `all its files passed, and it ended with ${how}`)
 }
 
 /** Has a signal that ends this process end the tests as well. */

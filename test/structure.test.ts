@@ -19,11 +19,15 @@ interface Source {
 const IMPORT = /^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm
 
 function read (folder: string): Source[] {
-  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/.test(file))
+  const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter(
+    (file) => /\.tsx?$/.test(file)
+  )
   return files.map((file) => {
     const path = join(folder, file)
     const text = readFileSync(join(root, path), 'utf8')
-    const found = Array.from(text.matchAll(IMPORT), ([, type, name, dynamic]) => ({ type: type !== undefined, name: resolve(path, (name ?? dynamic) as string) }))
+    const found = Array.from(text.matchAll(IMPORT), ([, type, name, dynamic]) => ({
+      type: type !== undefined, name: resolve(path, (name ?? dynamic) as string)
+    }))
     return {
       path,
       text,
@@ -33,10 +37,12 @@ function read (folder: string): Source[] {
   })
 }
 
-const resolve = (from: string, name: string): string => name.startsWith('.') ? relative(root, join(root, dirname(from), name)) : name
+const resolve = (from: string, name: string): string =>
+  name.startsWith('.') ? relative(root, join(root, dirname(from), name)) : name
 
 const sources = ['src', 'plugins', 'schemas'].flatMap(read)
-const inside = (...places: string[]): Source[] => sources.filter(({ path }) => places.some((place) => path === place || path.startsWith(place + '/')))
+const inside = (...places: string[]): Source[] =>
+  sources.filter(({ path }) => places.some((place) => path === place || path.startsWith(place + '/')))
 const outside = (...places: string[]): Source[] => sources.filter((source) => !inside(...places).includes(source))
 const isOurs = (name: string): boolean => /^(src|plugins|schemas)\//.test(name)
 
@@ -50,7 +56,8 @@ t.test('the imports are found', async (t) => {
   t.ok(pipeline?.imports.includes('src/verbs/index.ts'))
   t.ok(pipeline?.imports.includes('schemas/body.ts'))
   t.notOk(pipeline?.runtimeImports.includes('schemas/body.ts'), 'types are told from the rest')
-  t.same(importing(sources, (name) => isOurs(name) && !sources.some(({ path }) => path === name)), [], 'and they are files of ours')
+  t.same(importing(sources, (name) => isOurs(name) &&
+    !sources.some(({ path }) => path === name)), [], 'and they are files of ours')
 })
 
 t.test('schemas import only schemas', async (t) => {
@@ -62,16 +69,25 @@ t.test('only src/sql imports Kysely, and src/plan does not import src/sql', asyn
   t.same(importing(inside('src/plan'), (name) => name.startsWith('src/sql/')), [])
 })
 
-t.test('only src/plan/writes.ts reads what triggers, history and the engine of a table do to written rows', async (t) => {
+t.test('only src/plan/writes.ts reads what triggers, history and the engine of a table ' +
+  'do to written rows', async (t) => {
   const reading = inside('src/verbs', 'src/plan', 'src/sql', 'src/execute').flatMap(({ path, text }) =>
-    Array.from(new Set(text.replace(/\/\*[^]*?\*\/|\/\/.*|'[^'\n]*'/g, '').match(/\b(mayFire|mayFillColumns|triggers|versioned|transactional)\b/g)), (name) => `${path}: ${name}`))
+    Array.from(new Set(text.replace(/\/\*[^]*?\*\/|\/\/.*|'[^'\n]*'/g, '')
+      .match(/\b(mayFire|mayFillColumns|triggers|versioned|transactional)\b/g)), (name) => `${path}: ${name}`))
   t.same(reading.filter((each) => !each.startsWith('src/plan/writes.ts')), [])
-  t.same(reading.map((each) => each.split(' ')[1]).sort(), ['mayFillColumns', 'mayFire', 'transactional', 'versioned'], 'which reads all of them')
+  t.same(
+    reading.map((each) => each.split(' ')[1]).sort(), ['mayFillColumns', 'mayFire', 'transactional', 'versioned'],
+    'which reads all of them'
+  )
 })
 
 t.test('src/plan and src/sql do not import Fastify', async (t) => {
-  t.same(importing(inside('src/plan', 'src/sql', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)), [])
-  t.same(importing(inside('src/sql', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'), [])
+  t.same(importing(
+    inside('src/plan', 'src/sql', 'src/types', 'src/catalog'), (name) => /fastify|^plugins\/|^node:http/.test(name)
+  ), [])
+  t.same(importing(
+    inside('src/sql', 'src/types', 'src/catalog', 'src/dialects', 'src/response'), (name) => name === 'schemas/body.ts'
+  ), [])
 })
 
 t.test('only src/dialects imports a driver; the demo fills its own SQLite file', async (t) => {
@@ -80,7 +96,9 @@ t.test('only src/dialects imports a driver; the demo fills its own SQLite file',
 })
 
 t.test('only what opens databases and reads their settings knows one engine', async (t) => {
-  t.same(importing(outside('src/dialects', 'src/databases', 'src/config'), (name) => /^src\/dialects\/(mysql|sqlite)\//.test(name)), [])
+  t.same(importing(
+    outside('src/dialects', 'src/databases', 'src/config'), (name) => /^src\/dialects\/(mysql|sqlite)\//.test(name)
+  ), [])
 })
 
 t.test('src/dialects imports neither requests, plans nor answers', async (t) => {
@@ -88,13 +106,18 @@ t.test('src/dialects imports neither requests, plans nor answers', async (t) => 
 })
 
 t.test('only the child process loads node:sqlite', async (t) => {
-  const loading = inside('src').filter(({ runtimeImports }) => ['node:sqlite', 'src/dialects/sqlite/open-file.ts'].some((path) => runtimeImports.includes(path)))
-  t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), ['src/dialects/sqlite/open-file.ts', 'src/dialects/sqlite/process.ts'])
+  const loading = inside('src').filter(({ runtimeImports }) =>
+    ['node:sqlite', 'src/dialects/sqlite/open-file.ts'].some((path) => runtimeImports.includes(path)))
+  t.same(loading.map(({ path }) => path).filter((path) => !path.startsWith('src/demo/')), [
+    'src/dialects/sqlite/open-file.ts', 'src/dialects/sqlite/process.ts'
+  ])
 })
 
 t.test('jose is loaded only if JWTs are configured', async (t) => {
   t.same(sources.filter(({ text }) => /^import (?!type )[^(\n]*'jose'/m.test(text)).map(({ path }) => path), [])
-  t.same(sources.filter(({ text }) => text.includes("await import('jose')")).map(({ path }) => path), ['src/access/jwt.ts'])
+  t.same(sources.filter(({ text }) => text.includes("await import('jose')")).map(({ path }) => path), [
+    'src/access/jwt.ts'
+  ])
 })
 
 t.test('only src/app.ts and src/server import plugins', async (t) => {
@@ -102,20 +125,29 @@ t.test('only src/app.ts and src/server import plugins', async (t) => {
 })
 
 t.test('src/client imports only src/json and types of the rest, and nothing of Node', async (t) => {
-  t.same(inside('src/client', 'src/json').flatMap(({ path, runtimeImports }) => runtimeImports.filter((name) => !/^src\/(client|json)\//.test(name)).map((name) => `${path} imports ${name}`)), [])
+  t.same(inside('src/client', 'src/json').flatMap(({ path, runtimeImports }) =>
+    runtimeImports.filter((name) => !/^src\/(client|json)\//.test(name)).map((name) => `${path} imports ${name}`)), [])
   t.same(importing(inside('src/client', 'src/json'), (name) => name.startsWith('node:')), [])
   // what it imports types from is read by programs without the types of Node
-  const read = ['src/in-process/field-types.ts', 'src/in-process/related.ts', 'src/in-process/requests.ts', 'schemas/filters.ts']
-  t.same(read.flatMap((file) => sources.find(({ path }) => path === file)?.imports ?? ['not found']).filter((name) => !read.includes(name)), [])
+  const read = [
+    'src/in-process/field-types.ts', 'src/in-process/related.ts', 'src/in-process/requests.ts', 'schemas/filters.ts'
+  ]
+  t.same(read.flatMap((file) => sources.find(({ path }) => path === file)?.imports ?? ['not found']).filter(
+    (name) => !read.includes(name)
+  ), [])
 })
 
 t.test('page imports only src/json, and nobody imports page', async (t) => {
-  t.same(read('page').flatMap(({ path, imports }) => imports.filter((name) => !/^(page|src\/json)\//.test(name) && !/^preact(\/hooks)?$/.test(name)).map((name) => `${path} imports ${name}`)), [])
+  t.same(read('page').flatMap(({ path, imports }) => imports.filter(
+    (name) => !/^(page|src\/json)\//.test(name) && !/^preact(\/hooks)?$/.test(name)
+  ).map((name) => `${path} imports ${name}`)), [])
   t.same(importing(sources, (name) => name.startsWith('page/')), [])
 })
 
 t.test('no file is called utils, helpers or common', async (t) => {
-  t.same(sources.filter(({ path }) => /\b(utils?|helpers?|common|misc|shared)\b/i.test(path)).map(({ path }) => path), [])
+  t.same(
+    sources.filter(({ path }) => /\b(utils?|helpers?|common|misc|shared)\b/i.test(path)).map(({ path }) => path), []
+  )
 })
 
 /** The first cycle of a graph, if it has one. */
@@ -148,6 +180,8 @@ const roomOf = (path: string): string => path.split('/').slice(0, path.startsWit
 
 t.test('there are no cycles of rooms: imports lead in one direction', async (t) => {
   const rooms = Map.groupBy(sources, ({ path }) => roomOf(path))
-  const graph = Array.from(rooms, ([room, files]) => [room, new Set(files.flatMap(({ imports }) => imports.filter(isOurs).map(roomOf)).filter((other) => other !== room))] as const)
+  const graph = Array.from(rooms, ([room, files]) => [
+    room, new Set(files.flatMap(({ imports }) => imports.filter(isOurs).map(roomOf)).filter((other) => other !== room))
+  ] as const)
   t.equal(findCycle(new Map(graph)), undefined)
 })

@@ -1,9 +1,10 @@
 /**
- * Runs test files one after the other in this process, each as a subtest of tap's root test: loading tap and the service once takes a tenth of the
- * time of a process for each file. runner.ts starts it and names the files, one at a time.
+ * Runs test files one after the other in this process, each as a subtest of tap's root test: loading tap and the
+ * service once takes a tenth of the time of a process for each file. runner.ts starts it and names the files, one at a
+ * time.
  *
- * `import t from 'tap'` gives a file its own subtest, so that what it tears down goes at its end, and a file that is run by itself
- * (`npx tap test/x.test.ts`) needs no change.
+ * `import t from 'tap'` gives a file its own subtest, so that what it tears down goes at its end, and a file that is
+ * run by itself (`npx tap test/x.test.ts`) needs no change.
  */
 import './without-async-hooks.ts'
 import { once } from 'node:events'
@@ -22,7 +23,11 @@ registerHooks({
     ? { url: `${PREFIX}${context.parentURL}`, format: 'module', shortCircuit: true }
     : next(specifier, context),
   load: (url, context, next) => url.startsWith(PREFIX)
-    ? { format: 'module', shortCircuit: true, source: `export default globalThis[Symbol.for('${PREFIX}')].get(${JSON.stringify(url.slice(PREFIX.length))})` }
+    ? {
+        format: 'module',
+        shortCircuit: true,
+        source: `export default globalThis[Symbol.for('${PREFIX}')].get(${JSON.stringify(url.slice(PREFIX.length))})`
+      }
     : next(url, context)
 })
 
@@ -34,7 +39,9 @@ let current: Test | undefined
 
 /** An error that nothing catches fails the file that runs: tap, without its async hooks, would end the root test. */
 for (const event of ['uncaughtException', 'unhandledRejection']) {
-  process.on(event, (error) => { (current ?? t).fail(`${event}: ${error instanceof Error ? error.stack : String(error)}`) })
+  process.on(
+    event, (error) => { (current ?? t).fail(`${event}: ${error instanceof Error ? error.stack : String(error)}`) }
+  )
 }
 
 t.setTimeout(0)

@@ -1,12 +1,16 @@
 import t from 'tap'
 import { getGrant } from '../../src/access/authorize.ts'
-import { createGrant, type Grant, type GrantOptions, permissionsOn, seesDatabase, type TableGrantOptions, withClaims } from '../../src/access/grant.ts'
+import {
+  createGrant, type Grant, type GrantOptions, permissionsOn, seesDatabase, type TableGrantOptions, withClaims
+} from '../../src/access/grant.ts'
 import { findGrantedTable } from '../../src/access/granted-table.ts'
 import { checkClaims, describeRule, findBrokenRule, readRules, type RuleOptions } from '../../src/access/rules.ts'
 import { type Catalog, findIgnoringCase, type Table } from '../../src/catalog/catalog.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
-const grant = (databases: GrantOptions['databases'], permissions: GrantOptions['permissions'] = ['select']) => createGrant('test', { permissions, databases })
+const grant = (databases: GrantOptions['databases'], permissions: GrantOptions['permissions'] = [
+  'select'
+]) => createGrant('test', { permissions, databases })
 const verbsOn = (...args: Parameters<typeof permissionsOn>): string[] => [...permissionsOn(...args)]
 
 t.test('a grant for every database sees all of them and their tables', async (t) => {
@@ -46,7 +50,16 @@ t.test('a grant for nothing sees nothing', async (t) => {
 })
 
 t.test('permissions of a table narrow those of the entry', async (t) => {
-  const some = grant({ shop: { all: {}, less: { permissions: ['insert', 'delete'] }, none: { permissions: [] }, blind: { columns: { insert: ['a'] } } } }, ['select', 'insert'])
+  const some = grant({
+    shop: {
+      all: {},
+      less: {
+        permissions: ['insert', 'delete']
+      },
+      none: { permissions: [] },
+      blind: { columns: { insert: ['a'] } }
+    }
+  }, ['select', 'insert'])
   t.same(verbsOn(some, 'shop', 'all'), ['select', 'insert'])
   t.same(verbsOn(some, 'shop', 'less'), ['insert'])
   t.same(verbsOn(some, 'shop', 'none'), [])
@@ -54,7 +67,9 @@ t.test('permissions of a table narrow those of the entry', async (t) => {
 })
 
 t.test('a role has the claims of each caller', async (t) => {
-  const role = createGrant('clerk', { permissions: ['select'], databases: { shop: { orders: { rows: { tenant: { $claim: '/tenant' } } } } } })
+  const role = createGrant('clerk', {
+    permissions: ['select'], databases: { shop: { orders: { rows: { tenant: { $claim: '/tenant' } } } } }
+  })
   const one = withClaims(role, { tenant: 1 }, 'one')
   t.equal(one.databases, role.databases)
   t.same([one.name, one.owner, one.claims], ['clerk', 'one', { tenant: 1 }])
@@ -63,9 +78,15 @@ t.test('a role has the claims of each caller', async (t) => {
 
 t.test('a rule that cannot be used is refused with its path', async (t) => {
   const rule = (tenant: any) => () => grant({ shop: { orders: { rows: { tenant } } } })
-  t.throws(rule(2 ** 53), { message: 'databases.shop.orders.rows.tenant: a number beyond 2^53 is not exact; write it as a string of digits' })
-  t.throws(rule(['1', { $claim: '/a' }, 2 ** 60]), { message: /databases\.shop\.orders\.rows\.tenant: a number beyond/ })
-  t.throws(rule({ $claim: '/a', $gt: 1 }), { message: /databases\.shop\.orders\.rows\.tenant: \$claim cannot be combined/ })
+  t.throws(rule(2 ** 53), {
+    message: 'databases.shop.orders.rows.tenant: a number beyond 2^53 is not exact; write it as a string of digits'
+  })
+  t.throws(rule(['1', { $claim: '/a' }, 2 ** 60]), {
+    message: /databases\.shop\.orders\.rows\.tenant: a number beyond/
+  })
+  t.throws(rule({ $claim: '/a', $gt: 1 }), {
+    message: /databases\.shop\.orders\.rows\.tenant: \$claim cannot be combined/
+  })
 })
 
 const described: Array<[rule: RuleOptions, text: string]> = [
@@ -104,7 +125,10 @@ t.test('a rule that does not apply to its column is found without claims', async
     const found = findBrokenRule(readRules({ c: rule }), new Map([['c', mysqlColumn('c', declaration)]]))
     t.match(found, reason, `${declaration} ${JSON.stringify(rule)}: ${found}`)
   }
-  t.match(findBrokenRule(readRules({ C: 1 }), new Map([['c', mysqlColumn('c', 'int')]])), /"C" does not exist/, 'names are exact')
+  t.match(
+    findBrokenRule(readRules({ C: 1 }), new Map([['c', mysqlColumn('c', 'int')]])), /"C" does not exist/,
+    'names are exact'
+  )
 })
 
 t.test('a name is found whatever its case, the exact one first', async (t) => {
@@ -116,15 +140,29 @@ t.test('a claim is a part of the JSON value, not of what represents it', async (
   const claims = { list: ['a'], number: JSON.rawJSON('12345678901234567890'), name: 'x' }
   const check = (claim: string) => checkClaims(readRules({ c: { $claim: claim } }), claims)
   for (const claim of ['/list/0', '/number', '/name']) t.doesNotThrow(() => check(claim), claim)
-  for (const claim of ['/list', '/list/length', '/list/00', '/number/rawJSON', '/name/length', '/none']) t.throws(() => check(claim), { code: 'PERMISSION_DENIED' }, claim)
+  for (const claim of ['/list', '/list/length', '/list/00', '/number/rawJSON', '/name/length', '/none']) {
+    t.throws(
+      () => check(claim), { code: 'PERMISSION_DENIED' }, claim
+    )
+  }
 })
 
 const columns = Array.from({ length: 1000 }, (_, index) => mysqlColumn(`c${index}`, 'int'))
-const wide = tableOf({ name: 'wide', columns, primaryKey: ['c0'], uniqueKeys: [{ name: 'PRIMARY', columns: ['c0'] }, { name: 'both', columns: ['c1', 'c2'] }] })
+const wide = tableOf({
+  name: 'wide',
+  columns,
+  primaryKey: ['c0'],
+  uniqueKeys: [
+    { name: 'PRIMARY', columns: ['c0'] }, { name: 'both', columns: ['c1', 'c2'] }
+  ]
+})
 const catalog: Catalog = { tables: new Map([['wide', wide]]), loadedAt: 0 }
 
-const grantOf = (table: TableGrantOptions, claims = {}): Grant => createGrant('test', { permissions: ['select', 'insert', 'update'], databases: { shop: { wide: table } }, claims })
-const grantedTable = (grant: Grant, of = catalog): Table => findGrantedTable(grant, 'shop', of, of.tables.get('wide') as Table) as Table
+const grantOf = (table: TableGrantOptions, claims = {}): Grant => createGrant('test', {
+  permissions: ['select', 'insert', 'update'], databases: { shop: { wide: table } }, claims
+})
+const grantedTable = (grant: Grant, of = catalog): Table =>
+  findGrantedTable(grant, 'shop', of, of.tables.get('wide') as Table) as Table
 
 t.test('a grant without columns and rows gets the table of the catalog itself', async (t) => {
   t.equal(grantedTable(grantOf({})), wide)
@@ -133,20 +171,28 @@ t.test('a grant without columns and rows gets the table of the catalog itself', 
 
 t.test('grants that see the same share what statements are kept for, and not the values of rules', async (t) => {
   const rows = { c9: { $claim: '/a' }, c8: { $gte: 1 } }
-  const [one, other] = [{ a: 1 }, { a: 2 }].map((claims) => grantedTable(grantOf({ columns: { select: ['c0', 'c1'] }, rows }, claims))) as [Table, Table]
+  const [one, other] = [{ a: 1 }, { a: 2 }].map(
+    (claims) => grantedTable(grantOf({ columns: { select: ['c0', 'c1'] }, rows }, claims))
+  ) as [Table, Table]
   t.not(one, other)
   t.equal(one.granted?.shape, other.granted?.shape)
   t.equal(one.columnList, other.columnList)
-  t.same([one, other].map((table) => table.granted?.rules[0]?.tests), [[{ kind: 'in', values: [1n] }], [{ kind: 'in', values: [2n] }]])
+  t.same([one, other].map((table) => table.granted?.rules[0]?.tests), [
+    [{ kind: 'in', values: [1n] }], [{ kind: 'in', values: [2n] }]
+  ])
   t.same(one.granted?.shape?.granted?.rules, [], 'the shape has no values')
   t.not(grantedTable(grantOf({ columns: { select: ['c0', 'c2'] }, rows }, { a: 1 })).granted?.shape, one.granted?.shape)
-  t.same([one.columnList.map(({ name }) => name), one.primaryKey, one.uniqueKeys.map(({ name }) => name)], [['c0', 'c1'], ['c0'], ['PRIMARY']])
+  t.same([one.columnList.map(({ name }) => name), one.primaryKey, one.uniqueKeys.map(({ name }) => name)], [
+    ['c0', 'c1'], ['c0'], ['PRIMARY']
+  ])
 })
 
 t.test('a grant keeps its table until the catalog is read again', async (t) => {
   const grant = grantOf({ rows: { c1: 1 } })
   t.equal(grantedTable(grant), grantedTable(grant))
-  const next: Catalog = { tables: new Map([['wide', tableOf({ name: 'wide', columns: columns.slice(0, 5) })]]), loadedAt: 1 }
+  const next: Catalog = {
+    tables: new Map([['wide', tableOf({ name: 'wide', columns: columns.slice(0, 5) })]]), loadedAt: 1
+  }
   t.equal(grantedTable(grant, next).granted?.base, next.tables.get('wide'))
 })
 

@@ -19,18 +19,28 @@ import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText } f
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const roles = new Map([['reader', createGrant('reader', { permissions: ['select'] }, 'role')]])
-const verifier = await createJwtVerifier({ issuers: readJwtIssuers([], [jwtSetting({ jwks: keys.url })]), roles, log: Fastify().log })
+const verifier = await createJwtVerifier({
+  issuers: readJwtIssuers([], [jwtSetting({ jwks: keys.url })]), roles, log: Fastify().log
+})
 t.teardown(() => verifier.stop())
 
-const getGrant = async (token: string) => await verifier.getGrant(token, createHash('sha256').update(token).digest('hex'))
+const getGrant = async (token: string) =>
+  await verifier.getGrant(token, createHash('sha256').update(token).digest('hex'))
 /** Refused for good, or, with a kid that cannot be looked up yet, for the moment. */
-const isRefused = async (token: string): Promise<boolean> => await getGrant(token).then(() => false, ({ code }: { code: string }) => code === 'UNAUTHENTICATED' || code === 'KEYS_UNAVAILABLE')
+const isRefused = async (token: string): Promise<boolean> => await getGrant(token).then(
+  () => false, ({ code }: { code: string }) => code === 'UNAUTHENTICATED' || code === 'KEYS_UNAVAILABLE'
+)
 
 t.test('a token with any change is refused, unless its bytes are the same', async (t) => {
   const token = await sign(pair, { tenant: 'acme', nested: { a: [1, 2] } })
   const { claims } = await getGrant(token)
-  const bytesOf = (text: string): string => text.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex')).join('.')
-  const change = fc.record({ at: fc.nat(token.length - 1), by: fc.constantFrom(...'ABCxyz019-_.=+/ \u00e9'), kind: fc.constantFrom('replace', 'insert', 'remove') })
+  const bytesOf = (text: string): string =>
+    text.split('.').map((part) => Buffer.from(part, 'base64url').toString('hex')).join('.')
+  const change = fc.record({
+    at: fc.nat(token.length - 1),
+    by: fc.constantFrom(...'ABCxyz019-_.=+/ \u00e9'),
+    kind: fc.constantFrom('replace', 'insert', 'remove')
+  })
   await fc.assert(fc.asyncProperty(change, async ({ at, by, kind }) => {
     const changed = token.slice(0, at) + (kind === 'remove' ? '' : by) + token.slice(kind === 'insert' ? at : at + 1)
     if (changed === token || await isRefused(changed)) return
@@ -40,19 +50,33 @@ t.test('a token with any change is refused, unless its bytes are the same', asyn
 })
 
 t.test('whatever is signed by nobody is refused, and nothing is an unexpected error', async () => {
-  const header = fc.oneof(fc.json(), fc.record({ alg: fc.constantFrom('ES256', 'none', 'HS256', 'RS256', null), kid: fc.constantFrom('one', 'two', '', null, 1), crit: fc.oneof(fc.constant(undefined), fc.json()) }).map((value) => JSON.stringify(value)))
-  const payload = fc.oneof(fc.json(), fc.string(), fc.dictionary(fc.constantFrom('iss', 'aud', 'exp', 'nbf', 'role', '__proto__'), fc.oneof(fc.constantFrom(ISSUER, AUDIENCE, 'reader', 4e9), fc.jsonValue())).map((value) => JSON.stringify(value)))
-  await fc.assert(fc.asyncProperty(header, payload, fc.uint8Array({ maxLength: 70 }), async (header, payload, signature) => {
-    return await isRefused([header, payload].map((part) => base64url.encode(part)).join('.') + '.' + base64url.encode(signature))
+  const header = fc.oneof(fc.json(), fc.record({
+    alg: fc.constantFrom('ES256', 'none', 'HS256', 'RS256', null),
+    kid: fc.constantFrom('one', 'two', '', null, 1),
+    crit: fc.oneof(fc.constant(undefined), fc.json())
+  }).map((value) => JSON.stringify(value)))
+  const payload = fc.oneof(fc.json(), fc.string(), fc.dictionary(
+    fc.constantFrom('iss', 'aud', 'exp', 'nbf', 'role', '__proto__'),
+    fc.oneof(fc.constantFrom(ISSUER, AUDIENCE, 'reader', 4e9), fc.jsonValue())
+  ).map((value) => JSON.stringify(value)))
+  await fc.assert(fc.asyncProperty(header, payload, fc.uint8Array({
+    maxLength: 70
+  }), async (header, payload, signature) => {
+    return await isRefused([header, payload].map((part) => base64url.encode(part)).join('.') + '.' +
+      base64url.encode(signature))
   }), { numRuns: 150, seed: 1 })
 })
 
 t.test('whatever the issuer signs is refused or has exact claims, and nothing is an unexpected error', async (t) => {
   const rest = fc.dictionary(fc.string(), fc.oneof(fc.jsonValue(), fc.bigInt()), { maxKeys: 5 })
   await fc.assert(fc.asyncProperty(rest, async (rest) => {
-    const text = JSON.stringify({ ...rest, iss: ISSUER, aud: AUDIENCE, exp: 4e9, role: 'reader' }, (_key, value: unknown) => typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value)
+    const text = JSON.stringify(
+      { ...rest, iss: ISSUER, aud: AUDIENCE, exp: 4e9, role: 'reader' },
+      (_key, value: unknown) => typeof value === 'bigint' ? JSON.rawJSON(String(value)) : value
+    )
     const { claims } = await getGrant(await signText(pair, text))
-    t.equal(JSON.stringify(claims), JSON.stringify(JSON.parse(text, (_key, value: unknown, { source = '' }) => typeof value === 'number' ? JSON.rawJSON(String(value) === source ? String(value) : source) : value)))
+    t.equal(JSON.stringify(claims), JSON.stringify(JSON.parse(text, (_key, value: unknown, { source = '' }) =>
+      typeof value === 'number' ? JSON.rawJSON(String(value) === source ? String(value) : source) : value)))
   }), { numRuns: 50, seed: 1 })
 })
 
@@ -92,8 +116,12 @@ const accepted: Array<[why: string, entry: Partial<JwtOptions>]> = [
   ['a key set on another loopback address', { jwks: 'http://127.1.2.3/', algorithms: ['RS256'] }],
   ['a key set on ::1', { jwks: 'http://[::1]:8080/', algorithms: ['RS256'] }],
   ['a key set on localhost', { jwks: 'http://localhost:8080/', algorithms: ['RS256'] }],
-  ['an RSA key', { publicKey: file('rsa.pem', rsaPem), algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] }],
-  ['an RSA key in the form of PKCS #1', { publicKey: file('pkcs1.pem', rsa.publicKey.export({ type: 'pkcs1', format: 'pem' })), algorithms: ['RS256'] }],
+  ['an RSA key', {
+    publicKey: file('rsa.pem', rsaPem), algorithms: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
+  }],
+  ['an RSA key in the form of PKCS #1', {
+    publicKey: file('pkcs1.pem', rsa.publicKey.export({ type: 'pkcs1', format: 'pem' })), algorithms: ['RS256']
+  }],
   ['a certificate', { publicKey: file('certificate.pem', certificate), algorithms: ['RS256'] }],
   ['an EC key', { publicKey: p256, algorithms: ['ES256'] }],
   ['an Ed25519 key', { publicKey: ed25519, algorithms: ['EdDSA', 'Ed25519'] }],
@@ -109,56 +137,134 @@ t.test('valid entries are accepted', async (t) => {
 
 const URL_ERROR = 'jwt.0.jwks: must be an https:// URL, or an http:// URL with a loopback address'
 const SECRET_ERROR = 'jwt.0.secret: must not be a key or certificate; set publicKey to the path of a public key'
-const der = (type: 'spki' | 'pkcs1'): string => rsa.publicKey.export({ type, format: 'der' } as { type: 'spki', format: 'der' }).toString('base64')
+const der = (type: 'spki' | 'pkcs1'): string =>
+  rsa.publicKey.export({ type, format: 'der' } as { type: 'spki', format: 'der' }).toString('base64')
 
 const refused: Array<[why: string, entry: object, error: string | RegExp]> = [
   ['no keys', { algorithms: ['RS256'] }, 'jwt.0: requires exactly one of jwks, publicKey and secret'],
-  ['two kinds of keys', { jwks: 'https://a.example.com', secret: 'a'.repeat(32), algorithms: ['RS256'] }, 'jwt.0: requires exactly one of jwks, publicKey and secret'],
+  [
+    'two kinds of keys', { jwks: 'https://a.example.com', secret: 'a'.repeat(32), algorithms: ['RS256'] },
+    'jwt.0: requires exactly one of jwks, publicKey and secret'
+  ],
   ['no algorithms', { jwks: 'https://a.example.com' }, /^jwt\.0\.algorithms: is required/],
-  ['an empty list of algorithms', { jwks: 'https://a.example.com', algorithms: [] }, /^jwt\.0\.algorithms: must be a list that is not empty/],
-  ['none', { jwks: 'https://a.example.com', algorithms: ['none'] }, /^jwt\.0\.algorithms\.0: must be "RS256" or .*"HS512"$/],
-  ['none among others', { jwks: 'https://a.example.com', algorithms: ['RS256', 'none'] }, /^jwt\.0\.algorithms\.1: must be/],
+  [
+    'an empty list of algorithms', { jwks: 'https://a.example.com', algorithms: [] },
+    /^jwt\.0\.algorithms: must be a list that is not empty/
+  ],
+  [
+    'none', { jwks: 'https://a.example.com', algorithms: ['none'] },
+    /^jwt\.0\.algorithms\.0: must be "RS256" or .*"HS512"$/
+  ],
+  [
+    'none among others', { jwks: 'https://a.example.com', algorithms: ['RS256', 'none'] },
+    /^jwt\.0\.algorithms\.1: must be/
+  ],
   ['no issuer', { issuer: undefined, jwks: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.issuer: /],
   ['no audience', { audience: undefined, jwks: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.audience: /],
   ['no role', { role: undefined, jwks: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.role: /],
-  ['a role that is no pointer', { role: 'role', jwks: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.role: /],
-  ['a role with a wrong escape', { role: '/a~2', jwks: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.role: /],
+  [
+    'a role that is no pointer', { role: 'role', jwks: 'https://a.example.com', algorithms: ['RS256'] },
+    /^jwt\.0\.role: /
+  ],
+  [
+    'a role with a wrong escape', { role: '/a~2', jwks: 'https://a.example.com', algorithms: ['RS256'] },
+    /^jwt\.0\.role: /
+  ],
   ['an unknown setting', { jwk: 'https://a.example.com', algorithms: ['RS256'] }, /^jwt\.0\.jwk: is not a setting/],
 
   ['http', { jwks: 'http://login.example.com/jwks', algorithms: ['RS256'] }, URL_ERROR],
   ['http on a private address', { jwks: 'http://10.0.0.1/jwks', algorithms: ['RS256'] }, URL_ERROR],
-  ['a host that begins like a loopback address', { jwks: 'http://127.0.0.1.example.com/', algorithms: ['RS256'] }, URL_ERROR],
+  ['a host that begins like a loopback address', {
+    jwks: 'http://127.0.0.1.example.com/', algorithms: ['RS256']
+  }, URL_ERROR],
   ['a loopback address as a user name', { jwks: 'http://127.0.0.1@example.com/', algorithms: ['RS256'] }, URL_ERROR],
   ['a host that ends with localhost', { jwks: 'http://notlocalhost/', algorithms: ['RS256'] }, URL_ERROR],
   ['all addresses', { jwks: 'http://0.0.0.0/', algorithms: ['RS256'] }, URL_ERROR],
   ['a file', { jwks: 'file:///etc/passwd', algorithms: ['RS256'] }, URL_ERROR],
   ['data', { jwks: 'data:application/json,{"keys":[]}', algorithms: ['RS256'] }, URL_ERROR],
   ['no URL', { jwks: 'login.example.com', algorithms: ['RS256'] }, URL_ERROR],
-  ['a password in the URL', { jwks: 'https://user:hunter2@login.example.com/', algorithms: ['RS256'] }, 'jwt.0.jwks: must not contain a user name or password'],
-  ['an HMAC with a key set', { jwks: 'https://a.example.com', algorithms: ['RS256', 'HS256'] }, 'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'],
+  [
+    'a password in the URL', { jwks: 'https://user:hunter2@login.example.com/', algorithms: ['RS256'] },
+    'jwt.0.jwks: must not contain a user name or password'
+  ],
+  [
+    'an HMAC with a key set', { jwks: 'https://a.example.com', algorithms: ['RS256', 'HS256'] },
+    'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
+  ],
 
-  ['a file that is missing', { publicKey: 'missing.pem', algorithms: ['RS256'] }, 'jwt.0.publicKey: the file cannot be read'],
-  ['a file without a key', { publicKey: file('none.pem', 'hunter2'), algorithms: ['RS256'] }, 'jwt.0.publicKey: the file is not a public key or certificate in PEM format'],
-  ['a private key', { publicKey: file('private.pem', rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string), algorithms: ['RS256'] }, 'jwt.0.publicKey: the file contains a private key'],
-  ['a short RSA key', { publicKey: weak, algorithms: ['RS256'] }, 'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'],
-  ['an RSA-PSS key', { publicKey: pss, algorithms: ['PS256'] }, 'jwt.0.algorithms: PS256 requires an RSA key of at least 2048 bits'],
-  ['an EC key for RSA', { publicKey: p256, algorithms: ['ES256', 'RS256'] }, 'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'],
-  ['an EC key of another curve', { publicKey: p256, algorithms: ['ES384'] }, 'jwt.0.algorithms: ES384 requires an EC key on the curve P-384'],
+  [
+    'a file that is missing', { publicKey: 'missing.pem', algorithms: ['RS256'] },
+    'jwt.0.publicKey: the file cannot be read'
+  ],
+  [
+    'a file without a key', { publicKey: file('none.pem', 'hunter2'), algorithms: ['RS256'] },
+    'jwt.0.publicKey: the file is not a public key or certificate in PEM format'
+  ],
+  ['a private key', {
+    publicKey: file('private.pem', rsa.privateKey.export({
+      type: 'pkcs8', format: 'pem'
+    }) as string),
+    algorithms: ['RS256']
+  }, 'jwt.0.publicKey: the file contains a private key'],
+  [
+    'a short RSA key', { publicKey: weak, algorithms: ['RS256'] },
+    'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'
+  ],
+  [
+    'an RSA-PSS key', { publicKey: pss, algorithms: ['PS256'] },
+    'jwt.0.algorithms: PS256 requires an RSA key of at least 2048 bits'
+  ],
+  [
+    'an EC key for RSA', { publicKey: p256, algorithms: ['ES256', 'RS256'] },
+    'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'
+  ],
+  [
+    'an EC key of another curve', { publicKey: p256, algorithms: ['ES384'] },
+    'jwt.0.algorithms: ES384 requires an EC key on the curve P-384'
+  ],
   ['an Ed448 key', { publicKey: ed448, algorithms: ['EdDSA'] }, 'jwt.0.algorithms: EdDSA requires an Ed25519 key'],
-  ['an HMAC with a public key', { publicKey: p256, algorithms: ['HS256'] }, 'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'],
+  [
+    'an HMAC with a public key', { publicKey: p256, algorithms: ['HS256'] },
+    'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
+  ],
 
-  ['a short secret', { secret: 'a'.repeat(31), algorithms: ['HS256'] }, 'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'],
-  ['a secret that is too short for one of the algorithms', { secret: 'a'.repeat(48), algorithms: ['HS256', 'HS384', 'HS512'] }, 'jwt.0.algorithms: HS512 requires a secret of at least 64 bytes'],
-  ['a secret for RSA', { secret: 'a'.repeat(64), algorithms: ['RS256'] }, 'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'],
+  [
+    'a short secret', { secret: 'a'.repeat(31), algorithms: ['HS256'] },
+    'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
+  ],
+  [
+    'a secret that is too short for one of the algorithms',
+    { secret: 'a'.repeat(48), algorithms: ['HS256', 'HS384', 'HS512'] },
+    'jwt.0.algorithms: HS512 requires a secret of at least 64 bytes'
+  ],
+  [
+    'a secret for RSA', { secret: 'a'.repeat(64), algorithms: ['RS256'] },
+    'jwt.0.algorithms: RS256 requires an RSA key of at least 2048 bits'
+  ],
   ['a public key as a secret', { secret: rsaPem, algorithms: ['HS256'] }, SECRET_ERROR],
   ['a certificate as a secret', { secret: certificate, algorithms: ['HS256'] }, SECRET_ERROR],
-  ['a private key as a secret', { secret: rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }), algorithms: ['HS256'] }, SECRET_ERROR],
+  [
+    'a private key as a secret',
+    { secret: rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }), algorithms: ['HS256'] }, SECRET_ERROR
+  ],
   ['a public key in DER as a secret', { secret: der('spki'), algorithms: ['HS256'] }, SECRET_ERROR],
-  ['a public key in DER, in lines, as a secret', { secret: rsaPem.split('\n').slice(1, -2).join('\n'), algorithms: ['HS256'] }, SECRET_ERROR],
+  [
+    'a public key in DER, in lines, as a secret',
+    { secret: rsaPem.split('\n').slice(1, -2).join('\n'), algorithms: ['HS256'] }, SECRET_ERROR
+  ],
   ['a PKCS #1 key in DER as a secret', { secret: der('pkcs1'), algorithms: ['HS256'] }, SECRET_ERROR],
-  ['a certificate in DER as a secret', { secret: new X509Certificate(certificate).raw.toString('base64'), algorithms: ['HS256'] }, SECRET_ERROR],
-  ['a JWK as a secret', { secret: JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), algorithms: ['HS256'] }, SECRET_ERROR],
-  ['an SSH key as a secret', { secret: `ssh-ed25519 ${'A'.repeat(64)} me@example.com`, algorithms: ['HS256'] }, SECRET_ERROR]
+  [
+    'a certificate in DER as a secret',
+    { secret: new X509Certificate(certificate).raw.toString('base64'), algorithms: ['HS256'] }, SECRET_ERROR
+  ],
+  [
+    'a JWK as a secret', { secret: JSON.stringify(rsa.publicKey.export({ format: 'jwk' })), algorithms: ['HS256'] },
+    SECRET_ERROR
+  ],
+  [
+    'an SSH key as a secret', { secret: `ssh-ed25519 ${'A'.repeat(64)} me@example.com`, algorithms: ['HS256'] },
+    SECRET_ERROR
+  ]
 ]
 
 t.test('each mistake is named in one line, without the value', async (t) => {
@@ -176,21 +282,38 @@ const validEntry = { ...base, secret: 'a'.repeat(32), algorithms: ['HS256'] }
 t.test('a JWT needs roles, and a role needs databases', async (t) => {
   t.same(errorsOf(validEntry, {}), ['roles: is required with jwt'])
   t.same(errorsOf(validEntry, { roles: {} }), ['roles: is required with jwt'])
-  t.match(errorsOf(validEntry, { roles: { reader: { permissions: ['select'] } } }), [/^roles\.reader\.databases: is required/])
-  t.match(errorsOf(validEntry, { roles: { reader: { permissions: [], databases: '*' } } }), [/^roles\.reader\.permissions: must be a list that is not empty/])
-  t.same(errorsOf(validEntry, { roles: { reader: { permissions: ['select'], databases: { store: '*' } } } }), ['roles.reader.databases.store: is not a configured database; the databases are shop'])
-  t.match(errorsOf(validEntry, { roles: { '': { permissions: ['select'], databases: '*' } } }), [/^roles\.: is not a valid name/])
+  t.match(errorsOf(validEntry, { roles: { reader: { permissions: ['select'] } } }), [
+    /^roles\.reader\.databases: is required/
+  ])
+  t.match(errorsOf(validEntry, { roles: { reader: { permissions: [], databases: '*' } } }), [
+    /^roles\.reader\.permissions: must be a list that is not empty/
+  ])
+  t.same(errorsOf(validEntry, { roles: { reader: { permissions: ['select'], databases: { store: '*' } } } }), [
+    'roles.reader.databases.store: is not a configured database; the databases are shop'
+  ])
+  t.match(errorsOf(validEntry, { roles: { '': { permissions: ['select'], databases: '*' } } }), [
+    /^roles\.: is not a valid name/
+  ])
 })
 
 t.test('all mistakes are named at once', async (t) => {
   const errors = (() => {
     try {
-      return resolveSettings({ databases, roles: jwtSettingsRoles, jwt: [{ ...validEntry, secret: 'short' }, validEntry, { ...validEntry, secret: undefined }] })
+      return resolveSettings({
+        databases,
+        roles: jwtSettingsRoles,
+        jwt: [
+          { ...validEntry, secret: 'short' }, validEntry, { ...validEntry, secret: undefined }
+        ]
+      })
     } catch (error) {
       return (error as ConfigError).errors
     }
   })()
-  t.same(errors, ['jwt.0.algorithms: HS256 requires a secret of at least 32 bytes', 'jwt.2: requires exactly one of jwks, publicKey and secret'])
+  t.same(errors, [
+    'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes',
+    'jwt.2: requires exactly one of jwks, publicKey and secret'
+  ])
 })
 
 const { jwk } = await createPair('one')
@@ -205,7 +328,9 @@ async function start (t: Pick<Test, 'teardown'>, ...answers: Array<() => Respons
     times.push((Date.now() - START) / 1000)
     return (answers.length > 1 ? answers.shift() : answers[0])?.()
   })
-  const keySet = createKeySet({ url: new URL('https://login.example.com/jwks'), setting: 'jwt.0.jwks', log, createSelector: createLocalJWKSet })
+  const keySet = createKeySet({
+    url: new URL('https://login.example.com/jwks'), setting: 'jwt.0.jwks', log, createSelector: createLocalJWKSet
+  })
   await keySet.refresh()
   return { keySet, times, pass: (seconds: number) => clock.pass(seconds * 1000), setDate: clock.setDate }
 }

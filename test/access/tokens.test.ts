@@ -14,9 +14,15 @@ const fixed = { name: 'fixed', sha256: 'f'.repeat(64), permissions: ['select' as
 const file = createTokenFile('tokens.json', { databases, tokens: [fixed] })
 
 t.test('a token file contains the same entries as the configuration', async (t) => {
-  t.match(file.parse(JSON.stringify([entry, { ...entry, name: 'b', sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }])), [
+  t.match(file.parse(JSON.stringify([
+    entry, { ...entry, name: 'b', sha256: 'b'.repeat(64), databases: { shop: ['orders'] }, expires: '2027-01-01' }
+  ])), [
     { sha256: entry.sha256, grant: { name: 'reader', databases: 'all' }, expiresAt: undefined },
-    { sha256: 'b'.repeat(64), grant: { databases: new Map([['shop', { tables: new Map([['orders', {}]]) }]]) }, expiresAt: Date.UTC(2027, 0, 1) }
+    {
+      sha256: 'b'.repeat(64),
+      grant: { databases: new Map([['shop', { tables: new Map([['orders', {}]]) }]]) },
+      expiresAt: Date.UTC(2027, 0, 1)
+    }
   ])
   t.same(file.parse('[]'), [], 'none of which there need be')
   t.same(createTokenFile('tokens.json', { databases }).parse(JSON.stringify([fixed])).length, 1)
@@ -26,8 +32,20 @@ const SECRET = 'hunter2'
 
 const refused: Array<{ because: string, text: string, errors: string[] }> = [
   { because: 'nothing in it', text: '', errors: ['tokensFile: the file is empty'] },
-  { because: 'half a list', text: `[{ "name": "${SECRET}"`, errors: ['tokensFile: the file is not valid JSON, line 1 column 21'] },
-  { because: 'an object', text: JSON.stringify({ tokens: [entry] }), errors: ['tokensFile: must be a list (of entries as "row-query token" prints them)'] },
+  {
+    because: 'half a list',
+    text: `[{ "name": "${SECRET}"`,
+    errors: [
+      'tokensFile: the file is not valid JSON, line 1 column 21'
+    ]
+  },
+  {
+    because: 'an object',
+    text: JSON.stringify({ tokens: [entry] }),
+    errors: [
+      'tokensFile: must be a list (of entries as "row-query token" prints them)'
+    ]
+  },
   {
     because: 'entries that are none',
     text: JSON.stringify([{ ...entry, sha256: SECRET }, { name: 'x', sha256: 'b'.repeat(64) }]),
@@ -38,7 +56,10 @@ const refused: Array<{ because: string, text: string, errors: string[] }> = [
   },
   {
     because: 'entries that mean nothing here',
-    text: JSON.stringify([{ ...entry, databases: { shpo: '*' } }, { ...entry, name: 'b', sha256: 'b'.repeat(64), expires: 'soon' }, entry, fixed]),
+    text: JSON.stringify([
+      { ...entry, databases: { shpo: '*' } }, { ...entry, name: 'b', sha256: 'b'.repeat(64), expires: 'soon' }, entry,
+      fixed
+    ]),
     errors: [
       'tokensFile.0.databases.shpo: is not a configured database; the databases are shop',
       'tokensFile.1.expires: must be a date or a time with an offset, such as 2027-01-01 or 2027-01-01T12:00:00Z',
@@ -62,13 +83,20 @@ t.test('an invalid token file stops the start and is reported with the other err
   const folder = t.testdir({ 'tokens.json': '[]', 'broken.json': '{' })
   const path = join(folder, 'tokens.json')
   t.match(resolveSettings({ databases, tokensFile: path }), { tokenFile: { file: { path }, tokens: [] } })
-  const said = (options: object): readonly string[] => (t.throws(() => resolveSettings(options), ConfigError) as ConfigError).errors.map((line) => line.replace(folder + '/', ''))
+  const said = (options: object): readonly string[] => (t.throws(
+    () => resolveSettings(options), ConfigError
+  ) as ConfigError).errors.map((line) => line.replace(folder + '/', ''))
   t.same(said({ databases, tokensFile: join(folder, 'nowhere.json') }), ['tokensFile: the file cannot be read'])
-  t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), ['databases.shop.url: must begin with mysql://, mariadb:// or sqlite:', 'tokensFile: the file is not valid JSON, line 1 column 2'])
+  t.same(said({ databases: { shop: { url: 'x' } }, tokensFile: join(folder, 'broken.json') }), [
+    'databases.shop.url: must begin with mysql://, mariadb:// or sqlite:',
+    'tokensFile: the file is not valid JSON, line 1 column 2'
+  ])
 })
 
 t.test('with API_TOKENS_FILE the demo creates no token', async (t) => {
-  t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), { config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined } })
+  t.match(loadConfig({ API_TOKENS_FILE: 'tokens.json' }, {}), {
+    config: { tokensFile: 'tokens.json', tokens: undefined }, demo: { token: undefined }
+  })
   t.throws(() => loadConfig({ API_TOKENS_FILE: '' }, {}), { message: /^API_TOKENS_FILE: is empty/ })
 })
 
@@ -105,7 +133,9 @@ t.test('the size of all tokens is limited', async (t) => {
   tokens.set('b', token(4))
   tokens.set('a', token(4))
   tokens.set('c', token(2))
-  t.same(['a', 'b', 'c'].map((name) => tokens.find(name, 0) !== undefined), [true, true, true], 'a token that is added again counts once')
+  t.same([
+    'a', 'b', 'c'
+  ].map((name) => tokens.find(name, 0) !== undefined), [true, true, true], 'a token that is added again counts once')
   tokens.set('d', token(10))
   t.same(['a', 'b', 'c', 'd'].map((name) => tokens.find(name, 0) !== undefined), [false, false, false, true])
   tokens.set('e', token(11))
@@ -122,7 +152,8 @@ t.test('the limits keep the memory of claims below a hundred megabytes', async (
   t.ok(REMEMBER_LIMITS.tokens <= 10_000)
 })
 
-t.test('a token file with many wrong entries has 20 errors and the number of the others, and its size is limited', (t) => {
+t.test('a token file with many wrong entries has 20 errors and the number of the others, and ' +
+  'its size is limited', (t) => {
   const errorsOf = (text: string): readonly string[] => {
     try {
       file.parse(text)
@@ -144,5 +175,7 @@ t.test('a token file with many wrong entries has 20 errors and the number of the
 t.test('a token file that is too large is refused before it is read', async (t) => {
   const path = join(t.testdir({ 'tokens.json': '' }), 'tokens.json')
   truncateSync(path, 2 ** 30) // of zeros, which take no space, and more than a text can have
-  t.throws(() => readTokenFile(createTokenFile(path, { databases: {} })), { errors: [/larger than 16777216 characters/] })
+  t.throws(() => readTokenFile(createTokenFile(path, { databases: {} })), {
+    errors: [/larger than 16777216 characters/]
+  })
 })

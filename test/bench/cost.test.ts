@@ -7,8 +7,11 @@ import { replaceSection } from '../../bench/report/sections.ts'
 
 const before = { select: { ours: 400, packages: 200, node: 800, bytes: 30_000 } }
 
-t.test('a request that makes 2 % more calls, of ours or in all, or takes 5 % more bytes exceeds its figures', async (t) => {
-  const excesses = (more: Partial<typeof before.select>) => findExcesses(before, { select: { ...before.select, ...more } })
+t.test('a request that makes 2 % more calls, of ours or in all, or takes 5 % more bytes ' +
+  'exceeds its figures', async (t) => {
+  const excesses = (more: Partial<typeof before.select>) => findExcesses(before, {
+    select: { ...before.select, ...more }
+  })
   t.same(excesses({ ours: 408, bytes: 31_500 }), [])
   t.same(excesses({ ours: 409 }), ['select: 409 calls of ours, 400 before'])
   t.same(excesses({ packages: 229 }), ['select: 1429 calls in all, 1400 before'])
@@ -19,7 +22,9 @@ t.test('a request that makes 2 % more calls, of ours or in all, or takes 5 % mor
 
 t.test('a request that is not steady keeps the line that it has, and one that is gone loses it', async (t) => {
   const [old, now] = [before.select, { ...before.select, ours: 390 }]
-  t.same(renewLines(['select', 'insert', 'new'], { select: old, insert: old, gone: old }, { select: now }), { select: now, insert: old })
+  t.same(renewLines(['select', 'insert', 'new'], { select: old, insert: old, gone: old }, { select: now }), {
+    select: now, insert: old
+  })
 })
 
 t.test('the table says by how much a figure differs', async (t) => {

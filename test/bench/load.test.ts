@@ -17,7 +17,9 @@ async function connectTo (t: Test, requests: string[]): Promise<HttpClient> {
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => { server.close() })
-  const connected = await connectHttpClient((server.address() as AddressInfo).port, requests.map((request) => Buffer.from(request)))
+  const connected = await connectHttpClient(
+    (server.address() as AddressInfo).port, requests.map((request) => Buffer.from(request))
+  )
   t.teardown(() => connected.close())
   return connected
 }
@@ -57,10 +59,15 @@ t.test('a request with NUMBER has another number each time, and is as long', asy
 })
 
 const answers: Record<string, { text: string, status: number }> = {
-  'with a length': { status: 200, text: 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nhello\r\n\r\nyo' },
+  'with a length': {
+    status: 200, text: 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 11\r\n\r\nhello\r\n\r\nyo'
+  },
   'without a body': { status: 204, text: 'HTTP/1.1 204 No Content\r\nx: y\r\n\r\n' },
   'with an empty body': { status: 500, text: 'HTTP/1.1 500 Internal Server Error\r\ncontent-length:0\r\n\r\n' },
-  'in chunks': { status: 200, text: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab\r\nc\r\nA\r\n0123456789\r\n0\r\n\r\n' },
+  'in chunks': {
+    status: 200,
+    text: 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab\r\nc\r\nA\r\n0123456789\r\n0\r\n\r\n'
+  },
   'in no chunk': { status: 404, text: 'HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n' }
 }
 
@@ -82,7 +89,11 @@ for (const [name, { text, status }] of Object.entries(answers)) {
 
 const linux = existsSync('/proc/self/stat')
 
-t.test('a turn counts what comes after its warm-up, and every failure', { skip: linux ? false : 'needs /proc' }, async (t) => {
+t.test('a turn counts what comes after its warm-up, and every failure', {
+  skip: linux
+    ? false
+    : 'needs /proc'
+}, async (t) => {
   const asked: number[] = []
   const client: Client = (operation, done) => {
     asked.push(operation)
@@ -98,7 +109,11 @@ t.test('a turn counts what comes after its warm-up, and every failure', { skip: 
   t.same(asked.slice(0, 7), [0, 1, 2, 0, 1, 2, 0], 'operations are asked in turns')
 })
 
-t.test('nothing counts before the slowest client has had its answers', { skip: linux ? false : 'needs /proc' }, async (t) => {
+t.test('nothing counts before the slowest client has had its answers', {
+  skip: linux
+    ? false
+    : 'needs /proc'
+}, async (t) => {
   const HELD_BACK = 100
   let answers = 0
   const answer = (done: (good: boolean) => void): void => {

@@ -17,15 +17,23 @@ t.test('everything takes part unless parts of names say otherwise', async (t) =>
   const all = readOptions([])
   t.match(all, { quick: false, workloads: undefined, contenders: undefined })
   t.ok(CONTENDERS.every(({ name }) => isWanted(name, all?.contenders)))
-  const some = readOptions(['--workloads', 'by key, insert', '--contenders', 'service,hand', '--rounds', '2', '--seconds', '0.5'])
+  const some = readOptions([
+    '--workloads', 'by key, insert', '--contenders', 'service,hand', '--rounds', '2', '--seconds', '0.5'
+  ])
   t.match(some, { rounds: 2, seconds: 0.5 })
-  t.same(WORKLOADS.filter(({ name }) => isWanted(name, some?.workloads)).map(({ name }) => name), ['row by key', 'insert', 'update by key', 'insert of 100 rows'])
-  t.same(CONTENDERS.filter(({ name }) => isWanted(name, some?.contenders)).map(({ name }) => name), [SERVICE, ...HAND_WRITTEN])
+  t.same(WORKLOADS.filter(({ name }) => isWanted(name, some?.workloads)).map(({ name }) => name), [
+    'row by key', 'insert', 'update by key', 'insert of 100 rows'
+  ])
+  t.same(CONTENDERS.filter(({ name }) => isWanted(name, some?.contenders)).map(({ name }) => name), [
+    SERVICE, ...HAND_WRITTEN
+  ])
 })
 
 t.test('a quick run is shorter in every way', async (t) => {
   const [quick, full] = [readOptions(['--quick']), readOptions([])]
-  for (const key of ['starts', 'rounds', 'seconds', 'longestWarmUp', 'warmUpRequests'] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
+  for (const key of [
+    'starts', 'rounds', 'seconds', 'longestWarmUp', 'warmUpRequests'
+  ] as const) t.ok((quick?.[key] as number) < (full?.[key] as number), key)
 })
 
 t.test('what is no option, or no number, is told', async (t) => {
@@ -56,7 +64,9 @@ t.test('the first three stay neighbours, and six rounds have them in every order
 })
 
 t.test('they begin a round, end one and stand between the others', async (t) => {
-  const places = Array.from({ length: 5 }, (_, round) => turnOrder(everybody, round, 3).findIndex((name) => 'abc'.includes(name)))
+  const places = Array.from(
+    { length: 5 }, (_, round) => turnOrder(everybody, round, 3).findIndex((name) => 'abc'.includes(name))
+  )
   t.same(places, [0, 1, 2, 3, 4])
 })
 
@@ -75,7 +85,8 @@ t.test('the median is the middle value, or halfway between the two in the middle
   t.equal(median([10, 1, 4, 2]), 3)
 })
 
-t.test('a spread is the median with the interval in which it lies, of few values all, and leaves the list as it was', async (t) => {
+t.test('a spread is the median with the interval in which it lies, of few values all, and leaves ' +
+  'the list as it was', async (t) => {
   const values = [3, 1, 2]
   t.same(spread(values), { median: 2, min: 1, max: 3 })
   t.same(values, [3, 1, 2])
@@ -87,7 +98,9 @@ t.test('a spread is the median with the interval in which it lies, of few values
 })
 
 t.test('the first requests are compared with those of the better hand-written route, start by start', async (t) => {
-  const cold = (name: string, ...cpu: number[]): Figures => ({ ...figures(name), cold: cpu.map((cpuSeconds) => ({ requests: 1500, cpuSeconds })) })
+  const cold = (name: string, ...cpu: number[]): Figures => ({
+    ...figures(name), cold: cpu.map((cpuSeconds) => ({ requests: 1500, cpuSeconds }))
+  })
   const rows = summarizeCold([cold('service', 3, 1.5), cold('execute', 1.5, 1.5), cold('query', 3, 3)], groups.baseline)
   t.same(rows, [
     { name: 'service, first 1,500', cpu: 15, ratio: { median: 1.5, min: 1, max: 2 } },
@@ -110,17 +123,30 @@ const figures = (name: string, ...cpu: number[]): Figures => ({
   name,
   peakMemory: 100,
   cold: [],
-  turns: cpu.map((cpuSeconds, round) => ({ requests: 1000, seconds: 0.5, bad: round, latencies: [1, 2 + round, 30 + round], p50: 0, p99: 0, cpuSeconds, clientCpuSeconds: 0.1 }))
+  turns: cpu.map((cpuSeconds, round) => ({
+    requests: 1000,
+    seconds: 0.5,
+    bad: round,
+    latencies: [1, 2 +
+    round, 30 + round],
+    p50: 0,
+    p99: 0,
+    cpuSeconds,
+    clientCpuSeconds: 0.1
+  }))
 })
 const groups = { baseline: ['execute', 'query'], alternatives: { name: 'bare', of: ['bare a', 'bare b'] } }
 
-t.test('CPU is told for 10,000 requests, it and the rate as the median of the rounds, latencies of all requests together', async (t) => {
+t.test('CPU is told for 10,000 requests, it and the rate as the median of the rounds, latencies of all ' +
+  'requests together', async (t) => {
   const [row] = summarize([figures('execute', 0.1, 0.3, 0.2)], groups)
   t.match(row, { name: 'execute', cpu: 2, requestsPerSecond: 2000, p50: 3, p99: 32, peakMemory: 100 })
 })
 
 t.test('the ratio compares rounds one by one with the better of the hand-written routes', async (t) => {
-  const rows = summarize([figures('service', 0.1, 0.1, 0.1), figures('execute', 0.5, 0.4, 0.9), figures('query', 0.2, 0.1, 0.4)], groups)
+  const rows = summarize([
+    figures('service', 0.1, 0.1, 0.1), figures('execute', 0.5, 0.4, 0.9), figures('query', 0.2, 0.1, 0.4)
+  ], groups)
   t.same(rows.map(({ name, ratio }) => [name, ratio]), [
     ['service', { median: 0.5, min: 0.25, max: 1 }],
     ['execute', { median: 2.5, min: 2.25, max: 4 }],
@@ -142,18 +168,42 @@ t.test('answers that were no success are added up', async (t) => {
 })
 
 const row = (name: string, median: number | undefined): Row => ({
-  name, requestsPerSecond: 1234.4, p50: 1.25, p99: 20, cpu: 0.456, peakMemory: 99.6, bad: 0, ratio: median === undefined ? undefined : { median, min: median / 2, max: median * 2 }
+  name,
+  requestsPerSecond: 1234.4,
+  p50: 1.25,
+  p99: 20,
+  cpu: 0.456,
+  peakMemory: 99.6,
+  bad: 0,
+  ratio: median === undefined ? undefined : { median, min: median / 2, max: median * 2 }
 })
-const turn = { requests: 1000, seconds: 2, bad: 0, latencies: [1, 2], p50: 1, p99: 2, cpuSeconds: 1, clientCpuSeconds: 0.5 }
+const turn = {
+  requests: 1000, seconds: 2, bad: 0, latencies: [1, 2], p50: 1, p99: 2, cpuSeconds: 1, clientCpuSeconds: 0.5
+}
 const results: Results = {
-  stamp: { date: '2026-11-20 10:00 UTC', commit: 'abc1234', machine: '2 cores of <Some> & Other', load: 0.125, versions: { Node: '24.0.0', mysql2: '3.0.0' }, effort: '3 rounds' },
-  workloads: [{ workload: 'row by key', rows: [row('service', 0.5), { ...row('slow', 9), cpu: 12.345 }, row('apart', undefined)], cold: [{ name: 'service, first 1,500', cpu: 1.5, ratio: { median: 2, min: 1, max: 3 } }], turns: [{ name: 'service', peakMemory: 99.6, turns: [turn], cold: [] }] }],
-  growth: [{ title: 'Tables', columns: ['tables', 'ms'], rows: [['10', '500'], ['1000', '900']], summary: 'It starts in 500 ms.' }]
+  stamp: {
+    date: '2026-11-20 10:00 UTC',
+    commit: 'abc1234',
+    machine: '2 cores of <Some> & Other',
+    load: 0.125,
+    versions: { Node: '24.0.0', mysql2: '3.0.0' },
+    effort: '3 rounds'
+  },
+  workloads: [{
+    workload: 'row by key',
+    rows: [row('service', 0.5), { ...row('slow', 9), cpu: 12.345 }, row('apart', undefined)],
+    cold: [{ name: 'service, first 1,500', cpu: 1.5, ratio: { median: 2, min: 1, max: 3 } }],
+    turns: [{ name: 'service', peakMemory: 99.6, turns: [turn], cold: [] }]
+  }],
+  growth: [{
+    title: 'Tables', columns: ['tables', 'ms'], rows: [['10', '500'], ['1000', '900']], summary: 'It starts in 500 ms.'
+  }]
 }
 
 t.test('the table has a line for everybody, under the machine, the commit and the versions', async (t) => {
   const lines = toReport(results, '##').split('\n').map((line) => line.replace(/ +/g, ' '))
-  t.ok(lines.includes('3 rounds. Measured 2026-11-20 10:00 UTC at commit abc1234 on 2 cores of <Some> & Other (load before it 0.13), with Node 24.0.0, mysql2 3.0.0.'))
+  t.ok(lines.includes('3 rounds. Measured 2026-11-20 10:00 UTC at commit abc1234 on 2 cores of <Some> & Other (load ' +
+    'before it 0.13), with Node 24.0.0, mysql2 3.0.0.'))
   t.ok(lines.includes('| service | 1234 | 1.3 | 20.0 | 0.46 | 100 | 0 | 0.50 (0.25-1.00) |'))
   t.ok(lines.includes('| slow | 1234 | 1.3 | 20.0 | 12.3 | 100 | 0 | 9.00 (4.50-18.00) |'))
   t.ok(lines.includes('| apart | 1234 | 1.3 | 20.0 | 0.46 | 100 | 0 | |'))
@@ -168,7 +218,9 @@ t.test('the report tells how busy the load generator was', async (t) => {
 
 t.test('the summary has a line for everybody and a column for every workload', async (t) => {
   const [other] = results.workloads as [Results['workloads'][number]]
-  const more = { ...results, workloads: [...results.workloads, { ...other, workload: 'insert', rows: [row('service', 2)] }] }
+  const more = {
+    ...results, workloads: [...results.workloads, { ...other, workload: 'insert', rows: [row('service', 2)] }]
+  }
   const lines = toSummary(more).split('\n').map((line) => line.replace(/ +/g, ' '))
   t.ok(lines.includes('| CPU s for 10,000 requests (ratio) | row by key | insert |'))
   t.ok(lines.includes('| service | 0.46 (0.50) | 0.46 (2.00) |'))
@@ -201,7 +253,10 @@ t.test('a bar that would leave the chart is cut and keeps its number', async (t)
 
 t.test('the chart tells who does not see it what it shows, and escapes names', async (t) => {
   const svg = toChart(results, 'service')
-  t.match(svg, /<title id="title">CPU of service for a request against the better hand-written route: row by key 0\.50<\/title>/)
+  t.match(
+    svg,
+    /<title id="title">CPU of service for a request against the better hand-written route: row by key 0\.50<\/title>/
+  )
   t.match(svg, /&lt;Some&gt; &amp; Other/)
   t.match(svg, /prefers-color-scheme: dark/)
 })

@@ -13,10 +13,14 @@ import { call, install, installedIn, pack } from '../support/package.ts'
 import { runRowQuery, serveRowQuery } from '../support/row-query.ts'
 import { TOKEN } from '../support/service.ts'
 
-const { version, dependencies, peerDependencies, peerDependenciesMeta, devDependencies } = JSON.parse(readDocument('package.json'))
+const { version, dependencies, peerDependencies, peerDependenciesMeta, devDependencies } = JSON.parse(
+  readDocument('package.json')
+)
 const oldest = peerDependencies.fastify.slice(1)
 const { tarball, files } = await pack(t as Test)
-const [folder, oldestFolder] = await Promise.all([install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])])
+const [folder, oldestFolder] = await Promise.all([
+  install(t as Test, tarball), install(t as Test, tarball, [`fastify@${oldest}`])
+])
 
 /** What others bring with them that we use in tests as well: mysql2 the types of Node, Fastify its validator. */
 const BROUGHT = ['@types/node', 'ajv']
@@ -28,10 +32,19 @@ const selected = { status: 200, json: { success: true, data: { rows: [{ id: 1 }]
 createShop(join(folder, 'shop.db'))
 
 t.test('the package contains the program, its types and its documents, and nothing else', async (t) => {
-  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/src/cli/main.js', 'dist/config.schema.json', 'examples/systemd/row-query.service', 'examples/kubernetes/row-query.yaml']) {
+  for (const file of [
+    'package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'dist/src/index.js', 'dist/src/index.d.ts',
+    'dist/src/cli/main.js', 'dist/config.schema.json', 'examples/systemd/row-query.service',
+    'examples/kubernetes/row-query.yaml'
+  ]) {
     t.ok(files.includes(file), file)
   }
-  t.same(files.filter((file) => !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/(client\/)?index\.(cjs|d\.cts)|dist\/src\/demo\/seed\.sql|dist\/page\/main\.(js|css)|dist\/config\.schema\.json)$/.test(file)), [])
+  t.same(files.filter(
+    (file) =>
+      !/^(package\.json|README\.md|CHANGELOG\.md|LICENSE|docs\/.*\.(md|png|svg)|examples\/.*|dist\/(src|plugins|schemas)\/.*(\.js|\.d\.ts)|dist\/src\/(client\/)?index\.(cjs|d\.cts)|dist\/src\/demo\/seed\.sql|dist\/page\/main\.(js|css)|dist\/config\.schema\.json)$/.test(
+        file
+      )
+  ), [])
   t.match(readDocument('CHANGELOG.md'), `## [${version}]`)
 })
 
@@ -48,10 +61,13 @@ t.test('npm runs no script of it when it is installed, and warns of none', async
 })
 
 t.test('the tools for language models need a package, and the start says which one', async (t) => {
-  const line = 'row-query: mcp: requires the package @modelcontextprotocol/server; install it with: npm install @modelcontextprotocol/server\n'
+  const line = 'row-query: mcp: requires the package @modelcontextprotocol/server; install it with: npm install ' +
+    '@modelcontextprotocol/server\n'
   const start = { command: [process.execPath, bin] }
   t.match(await runRowQuery(t, ['mcp'], start), { code: 2, stdout: /^$/, stderr: line })
-  t.match(await runRowQuery(t, ['serve'], { ...start, env: { ROW_QUERY_MCP_VERBS: 'select' } }), { code: 2, stderr: line })
+  t.match(await runRowQuery(t, ['serve'], { ...start, env: { ROW_QUERY_MCP_VERBS: 'select' } }), {
+    code: 2, stderr: line
+  })
 })
 
 t.test('its program serves the demo', async (t) => {
@@ -61,24 +77,40 @@ t.test('its program serves the demo', async (t) => {
   const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', select, token), selected)
-  for (const file of ['docs', 'docs/page.js', 'docs/page.css']) t.equal((await fetch(`${server.address}/api/${file}`)).status, 200, `${file}: the page is bundled`)
+  for (const file of ['docs', 'docs/page.js', 'docs/page.css']) {
+    t.equal(
+      (await fetch(`${server.address}/api/${file}`)).status, 200, `${file}: the page is bundled`
+    )
+  }
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
 /** Compiles as strictly as there is, against the types of the package alone; what the compiler says. */
 async function compile (programs: string | readonly string[], place = folder): Promise<string> {
-  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, target: 'es2022', module: 'nodenext', types: ['node'] }
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    target: 'es2022',
+    module: 'nodenext',
+    types: ['node']
+  }
   writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [programs].flat() }))
   return await call(place, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout)
 }
 
-/** The examples that need no other package than this one and Fastify. test/examples.test.ts runs all of them in the clone. */
+/**
+ * The examples that need no other package than this one and Fastify. test/examples.test.ts runs all of them in the
+ * clone.
+ */
 const EXAMPLES = ['plugin.ts', 'audit.ts', 'transaction.ts', 'host-app.ts']
 
 t.test('the examples compile against the package, and their JavaScript runs', async (t) => {
   for (const name of EXAMPLES) copyFileSync(join(ROOT, 'examples', name), join(folder, name))
   t.equal(await compile(EXAMPLES), '')
-  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk', AUDITOR_TOKEN: 'auditor' } })
+  const app = await serveRowQuery(t, {
+    cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk', AUDITOR_TOKEN: 'auditor' }
+  })
   t.match(await app.post('/shop/shop/orders', select, 'clerk'), selected)
   t.match(await app.post('/archive/archive/orders', select, 'auditor'), selected)
 })
@@ -94,7 +126,10 @@ t.test('the apps in docs/plugin.md compile and run', async (t) => {
     const name = kind === 'js' ? 'plain/app.mjs' : 'documented.js'
     mkdirSync(join(folder, 'plain'), { recursive: true })
     writeFileSync(join(folder, 'plain/package.json'), '{ "type": "commonjs" }')
-    writeFileSync(join(folder, name), program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0'))
+    writeFileSync(
+      join(folder, name),
+      program.replace('mysql://user:password@127.0.0.1:3306/shop', 'sqlite:shop.db').replace('port: 3000', 'port: 0')
+    )
     const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, name], env: { API_TOKEN: TOKEN } })
     t.match(await app.post('/api/shop/orders', select, TOKEN), selected)
     t.match(await app.post('/api/shop/orders', { verb: 'delete', filters: { id: 1 } }, TOKEN), { status: 403 })
@@ -102,9 +137,20 @@ t.test('the apps in docs/plugin.md compile and run', async (t) => {
 })
 
 t.test('its client is small, and compiles and runs without the types of Node', async (t) => {
-  const { outputFiles: [bundle], metafile } = await build({ stdin: { contents: "export * from 'fastify-row-query/client'", resolveDir: folder }, bundle: true, minify: true, format: 'esm', platform: 'neutral', write: false, metafile: true, absWorkingDir: folder })
+  const { outputFiles: [bundle], metafile } = await build({
+    stdin: { contents: "export * from 'fastify-row-query/client'", resolveDir: folder },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    platform: 'neutral',
+    write: false,
+    metafile: true,
+    absWorkingDir: folder
+  })
   t.ok((bundle?.contents.length ?? Infinity) < 8000)
-  t.same(Object.keys(metafile.inputs).filter((path) => !/^node_modules\/fastify-row-query\/dist\/src\/(client|json)\//.test(path) && path !== '<stdin>'), [])
+  t.same(Object.keys(metafile.inputs).filter(
+    (path) => !/^node_modules\/fastify-row-query\/dist\/src\/(client|json)\//.test(path) && path !== '<stdin>'
+  ), [])
   const server = await serveRowQuery(t, { command: [process.execPath, bin, 'serve'] })
   const [, token = ''] = /token {4}(\S+)/.exec(await server.printed(/"groupBy"/)) as RegExpExecArray
   writeFileSync(join(folder, 'client.ts'), `
@@ -117,9 +163,20 @@ t.test('its client is small, and compiles and runs without the types of Node', a
     db.select('orders', { columns: ['idd'] }).catch(({ code }) => { console.log(id, code) })
   `)
   // every declaration is checked, as in a browser's project
-  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false, target: 'es2024', lib: ['es2024', 'dom'], module: 'nodenext', types: [] }
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    target: 'es2024',
+    lib: ['es2024', 'dom'],
+    module: 'nodenext',
+    types: []
+  }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['client.ts'] }))
-  t.equal(await call(folder, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout), '')
+  t.equal(
+    await call(folder, join(ROOT, 'node_modules/.bin/tsc')).catch((error: { stdout: string }) => error.stdout), ''
+  )
   t.equal(await call(folder, process.execPath, 'client.js'), '1 COLUMN_NOT_FOUND\n')
 })
 
@@ -129,9 +186,13 @@ t.test('an app with the oldest supported Fastify keeps its only copy, compiles a
   t.notOk(existsSync(join(folder, 'node_modules/fastify-row-query/node_modules/fastify')))
   copyFileSync(join(ROOT, 'examples/plugin.ts'), join(folder, 'plugin.ts'))
   t.equal(await compile('plugin.ts', folder), '')
-  const app = await serveRowQuery(t, { cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk' } })
+  const app = await serveRowQuery(t, {
+    cwd: folder, command: [process.execPath, 'plugin.js'], env: { CLERK_TOKEN: 'clerk' }
+  })
   t.match(await app.post('/shop/shop/orders', select, 'clerk'), selected)
-  const server = await serveRowQuery(t, { command: [process.execPath, join(folder, 'node_modules/.bin/row-query'), 'serve'] })
+  const server = await serveRowQuery(t, {
+    command: [process.execPath, join(folder, 'node_modules/.bin/row-query'), 'serve']
+  })
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
 
@@ -162,12 +223,15 @@ t.test('invalid options do not compile', async (t) => {
 
 /** What an editor knows of a program in the folder. */
 function createEditor (file: string): ts.LanguageService {
-  const settings: ts.CompilerOptions = { strict: true, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: ['node'] }
+  const settings: ts.CompilerOptions = {
+    strict: true, module: ts.ModuleKind.NodeNext, target: ts.ScriptTarget.ES2022, types: ['node']
+  }
   return ts.createLanguageService({
     getCompilationSettings: () => settings,
     getScriptFileNames: () => [file],
     getScriptVersion: () => '1',
-    getScriptSnapshot: (path) => existsSync(path) ? ts.ScriptSnapshot.fromString(readFileSync(path, 'utf8')) : undefined,
+    getScriptSnapshot: (path) =>
+      existsSync(path) ? ts.ScriptSnapshot.fromString(readFileSync(path, 'utf8')) : undefined,
     getCurrentDirectory: () => folder,
     getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
     fileExists: ts.sys.fileExists,
@@ -182,12 +246,17 @@ function describedBy (schema: TSchema, path = ''): Array<[path: string, text: st
   const { properties = {}, patternProperties = {}, items, anyOf = [] } = schema
   const own = Object.entries<TSchema>(properties).map(([name, each]): [string, string] => {
     const { description = '', default: fallback } = each
-    return [`${path}.${name}`, typeof fallback === 'object' || fallback === undefined ? description : `${description} @defaultValue ${JSON.stringify(fallback)}`]
+    return [`${path}.${name}`, typeof fallback === 'object' ||
+      fallback === undefined
+      ? description
+      : `${description} @defaultValue ${JSON.stringify(fallback)}`]
   })
   return [
     ...own,
     ...Object.entries<TSchema>(properties).flatMap(([name, each]) => describedBy(each, `${path}.${name}`)),
-    ...[...Object.values<TSchema>(patternProperties), ...items === undefined ? [] : [items], ...anyOf].flatMap((each) => describedBy(each, path))
+    ...[...Object.values<TSchema>(patternProperties), ...items === undefined ? [] : [items], ...anyOf].flatMap(
+      (each) => describedBy(each, path)
+    )
   ]
 }
 
@@ -199,7 +268,10 @@ function commentedIn (checker: ts.TypeChecker, type: ts.Type, path = ''): Array<
   const properties = (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) === 0 ? [] : type.getProperties()
   return properties.flatMap((property) => {
     const tags = property.getJsDocTags().map(({ name, text }) => `@${name} ${ts.displayPartsToString(text)}`)
-    const own: [string, string] = [`${path}.${property.name}`, [ts.displayPartsToString(property.getDocumentationComment(checker)), ...tags].join(' ')]
+    const own: [string, string] = [
+      `${path}.${property.name}`,
+      [ts.displayPartsToString(property.getDocumentationComment(checker)), ...tags].join(' ')
+    ]
     return [own, ...commentedIn(checker, checker.getTypeOfSymbol(property), own[0])]
   })
 }
@@ -213,11 +285,16 @@ export type Plugin = RowQueryOptions
 export type File = RowQueryConfig`
   writeFileSync(file, text)
   const editor = createEditor(file)
-  const offered = (mark: string) => editor.getCompletionsAtPosition(file, text.indexOf(mark), undefined)?.entries.map(({ name }) => name) ?? []
+  const offered = (mark: string) =>
+    editor.getCompletionsAtPosition(file, text.indexOf(mark), undefined)?.entries.map(({ name }) => name) ?? []
   t.same(['url', ...offered('/*database*/')].sort(), Object.keys(DatabaseSchema.properties).sort())
-  t.same(['databases', ...offered('/*options*/')].sort(), [...Object.keys(OptionsSchema.properties), 'authenticate', 'onWrite', 'prefix', 'logLevel', 'logSerializers'].sort())
+  t.same(['databases', ...offered('/*options*/')].sort(), [
+    ...Object.keys(OptionsSchema.properties), 'authenticate', 'onWrite', 'prefix', 'logLevel', 'logSerializers'
+  ].sort())
 
-  const shown = (mark: string, name: string) => ts.displayPartsToString(editor.getCompletionEntryDetails(file, text.indexOf(mark), name, undefined, undefined, undefined, undefined)?.documentation)
+  const shown = (mark: string, name: string) => ts.displayPartsToString(editor.getCompletionEntryDetails(
+    file, text.indexOf(mark), name, undefined, undefined, undefined, undefined
+  )?.documentation)
   t.equal(shown('/*options*/', 'bodyLimit'), OptionsSchema.properties.bodyLimit.description)
   t.equal(shown('/*database*/', 'statementTimeout'), DatabaseSchema.properties.statementTimeout.description)
   const functions = ['.authenticate', '.onWrite']
@@ -225,7 +302,9 @@ export type File = RowQueryConfig`
 
   const program = editor.getProgram() as ts.Program
   const checker = program.getTypeChecker()
-  const [plugin, config] = checker.getExportsOfModule(checker.getSymbolAtLocation(program.getSourceFile(file) as ts.SourceFile) as ts.Symbol).map((symbol) => checker.getDeclaredTypeOfSymbol(symbol))
+  const [plugin, config] = checker.getExportsOfModule(
+    checker.getSymbolAtLocation(program.getSourceFile(file) as ts.SourceFile) as ts.Symbol
+  ).map((symbol) => checker.getDeclaredTypeOfSymbol(symbol))
   for (const [type, schema] of [[plugin, OptionsSchema], [config, ConfigSchema]] as const) {
     const commented = commentedIn(checker, type as ts.Type).filter(([path]) => !functions.includes(path))
     t.same(new Map(commented.sort()), new Map(describedBy(schema).sort()))
@@ -252,7 +331,10 @@ t.test('the types of options are those of their schemas', async (t) => {
   t.equal(await compile('same.ts'), '')
 })
 
-/** How TypeScript programs find packages and what they emit. `file`: an ES module is .mts, CommonJS is .cts, and .ts is what package.json says. */
+/**
+ * How TypeScript programs find packages and what they emit. `file`: an ES module is .mts, CommonJS is .cts, and .ts is
+ * what package.json says.
+ */
 const MODULES = [
   { module: 'commonjs', moduleResolution: 'node10', file: 'app.ts', type: 'commonjs', ignoreDeprecations: '6.0' },
   { module: 'node16', file: 'app.cts' },
@@ -294,14 +376,28 @@ t.test('programs that emit CommonJS and ES modules compile against it, and run',
     mkdirSync(place)
     writeFileSync(join(place, 'package.json'), JSON.stringify({ type }))
     writeFileSync(join(place, file), text)
-    const compilerOptions = { strict: true, target: 'es2024', esModuleInterop: true, types: ['node'], typeRoots: [join(folder, 'node_modules/@types')], ...options }
+    const compilerOptions = {
+      strict: true,
+      target: 'es2024',
+      esModuleInterop: true,
+      types: [
+        'node'
+      ],
+      typeRoots: [join(folder, 'node_modules/@types')],
+      ...options
+    }
     writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }))
     // TypeScript 7 has no node10
     const compiler = options.moduleResolution === 'node10' ? 'typescript/bin/tsc6' : '.bin/tsc'
-    t.equal(await call(place, join(ROOT, 'node_modules', compiler)).catch((error: { stdout: string }) => error.stdout), '', place)
+    t.equal(await call(place, join(ROOT, 'node_modules', compiler)).catch(
+      (error: { stdout: string }) => error.stdout
+    ), '', place)
     copyFileSync(join(folder, 'shop.db'), join(place, 'shop.db'))
     const output = file.replace(/ts$/, 'js')
-    t.equal(await call(place, process.execPath, output), '1 DATABASE_NOT_FOUND COLUMN_NOT_FOUND true\n', `${place}: what it emits runs`)
+    t.equal(
+      await call(place, process.execPath, output), '1 DATABASE_NOT_FOUND COLUMN_NOT_FOUND true\n',
+      `${place}: what it emits runs`
+    )
   }
 })
 
@@ -315,5 +411,8 @@ t.test('CommonJS can require it, and gets the same modules as import', async (t)
     app.inject({ method: 'POST', url: '/api/shop/orders', headers: { authorization: 'Bearer ' + token }, payload: ${JSON.stringify(select)} })
       .then(async (answer) => console.log(plugin === rowQuery, (await import('fastify-row-query')).default === plugin, answer.payload)).then(() => app.close())
   `)
-  t.equal(await call(folder, process.execPath, '--trace-warnings', 'required.cjs'), `true true ${JSON.stringify(selected.json)}\n`)
+  t.equal(
+    await call(folder, process.execPath, '--trace-warnings', 'required.cjs'),
+    `true true ${JSON.stringify(selected.json)}\n`
+  )
 })

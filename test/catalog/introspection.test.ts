@@ -58,7 +58,8 @@ const things = {
 }
 const keyed = {
   mysql: [
-    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key (region, code), unique key by_name (name), unique key by_both (name, code))',
+    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key ' +
+      '(region, code), unique key by_name (name), unique key by_both (name, code))',
     `create table people (
       id int not null auto_increment primary key, country_code char(2) null, country_region int null, boss int null, email varchar(50) not null,
       constraint people_country foreign key (country_region, country_code) references countries (region, code) on delete set null,
@@ -67,7 +68,8 @@ const keyed = {
     'create table prefixed (word varchar(100) not null, unique key beginning (word(10)))'
   ],
   sqlite: [
-    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key (region, code), unique (name), unique (name, code))',
+    'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key ' +
+      '(region, code), unique (name), unique (name, code))',
     `create table people (
       id integer primary key, country_code char(2) null, country_region int null, boss int null references people, email varchar(50) not null,
       foreign key (country_region, country_code) references COUNTRIES on delete set null)`,
@@ -80,10 +82,13 @@ const keyed = {
   ]
 }
 const checked = {
-  mysql: ['create table unchecked (a int null)', "create table t (a int, `b``c` varchar(9), d json, constraint `one``'s` check (a > 0 and `b``c` <> '`a`'), constraint two check (1 > 0))"],
+  mysql: ['create table unchecked (a int null)', 'create table t (a int, `b``c` varchar(9), d json, constraint ' +
+    "`one``'s` check (a > 0 and `b``c` <> '`a`'), constraint two check (1 > 0))"],
   sqlite: [
     'create table unchecked (a int null)',
-    "create table t (a int constraint \"o\"\"ne\" check (a > 0), constraint/* */two check(a > 0), check (a < 9), constraint three unique (a), constraint [fo ur] -- why\n check (a > 0), constraint `fi``ve`check (a > 0), constraint 'six' check (a > 0))"
+    'create table t (a int constraint "o""ne" check (a > 0), constraint/* */two check(a > 0), check (a < 9), ' +
+      'constraint three unique (a), constraint [fo ur] -- why\n check (a > 0), constraint `fi``ve`check (a > 0), ' +
+        "constraint 'six' check (a > 0))"
   ]
 }
 const indexed = {
@@ -91,29 +96,39 @@ const indexed = {
     `create table events (
       id int not null auto_increment primary key, tenant int not null, created datetime not null, note text not null,
       key newest (tenant, created desc), key words (note(10)), fulltext key whole (note), unique key at_once (created, tenant))`,
-    'create table no_primary_key (a int not null, b int not null, c int null, unique key zz (b), unique key nullable (c), unique key aa (a))'
+    'create table no_primary_key (a int not null, b int not null, c int null, unique key zz (b), unique key nullable ' +
+      '(c), unique key aa (a))'
   ],
   sqlite: [
-    'create table events (id integer primary key, tenant int not null, created datetime not null, note text not null, unique (created, tenant))',
+    'create table events (id integer primary key, tenant int not null, created datetime not null, note text not ' +
+      'null, unique (created, tenant))',
     'create table no_primary_key (a int not null, b int not null, c int null, unique (b), unique (c))',
-    'create unique index aa on no_primary_key (a)', 'create index other on no_primary_key (b, a)', 'create unique index by_absolute on no_primary_key (abs(a), b)'
+    'create unique index aa on no_primary_key (a)', 'create index other on no_primary_key (b, a)',
+    'create unique index by_absolute on no_primary_key (abs(a), b)'
   ]
 }
 const collated = {
   mysql: [`create table words (
     plain varchar(5) character set utf8mb4 collate utf8mb4_unicode_ci null, old char(5) character set latin1 collate latin1_german1_ci null, exact text character set utf8mb4 collate utf8mb4_bin null,
     small enum('a') character set ascii collate ascii_general_ci null, n int null, moment datetime null, bytes varbinary(5) null)`, 'create view shown as select plain, n from words'],
-  sqlite: ['create table words (id integer primary key, plain text, exact text collate binary, other text collate NoCase, padded text collate rtrim, n int)', 'create table uncollated (a text)']
+  sqlite: ['create table words (id integer primary key, plain text, exact text collate binary, other text collate ' +
+    'NoCase, padded text collate rtrim, n int)', 'create table uncollated (a text)']
 }
 const ofEngines = {
-  mysql: ['create table i (a int) engine = InnoDB', 'create table m (a int) engine = MyISAM', 'create table h (a int) engine = MEMORY', 'create view v as select * from m', 'create table p (a int) engine = InnoDB partition by hash (a) partitions 2'],
+  mysql: [
+    'create table i (a int) engine = InnoDB', 'create table m (a int) engine = MyISAM',
+    'create table h (a int) engine = MEMORY', 'create view v as select * from m',
+    'create table p (a int) engine = InnoDB partition by hash (a) partitions 2'
+  ],
   sqlite: ['create table i (a)', 'create view v as select * from i']
 }
 
 const parts = [things, keyed, checked, indexed, collated, ofEngines]
 const schema = { mysql: parts.flatMap(({ mysql }) => mysql), sqlite: parts.flatMap(({ sqlite }) => sqlite) }
 const test = sharedOnEachEngine(t, { schema })
-const testOnServers = sharedOnEachEngine(t, { schema: { mysql: [...things.mysql, ...indexed.mysql], sqlite: [] }, only: ['mariadb', 'mysql'] })
+const testOnServers = sharedOnEachEngine(t, {
+  schema: { mysql: [...things.mysql, ...indexed.mysql], sqlite: [] }, only: ['mariadb', 'mysql']
+})
 
 type Expected = Partial<Omit<Column, 'name' | 'type'>>
 const optional = { nullable: false, generated: false, autoIncrement: false, optional: true }
@@ -153,9 +168,18 @@ const expectedOn = (engine: EngineName) => ({ ...everywhere, ...(engine === 'sql
 
 await test('introspection finds the types, defaults and nullability of columns', async (t, { url, engine }) => {
   const table = await loadTable(url, 'things')
-  for (const [name, expected] of Object.entries(expectedOn(engine))) t.match({ ...table.columns.get(name) }, expected, name)
-  for (const name of ['plain', 'really_null', 'quoted', 'negative']) t.equal(table.columns.get(name)?.defaultComputed, undefined, name)
-  t.same([...table.columns.keys()], columnsOfThings[engine === 'sqlite' ? 'sqlite' : 'mysql'].map((column) => column.split(' ')[0]), 'in the order of the table')
+  for (const [name, expected] of Object.entries(expectedOn(engine))) {
+    t.match(
+      { ...table.columns.get(name) }, expected, name
+    )
+  }
+  for (const name of ['plain', 'really_null', 'quoted', 'negative']) {
+    t.equal(
+      table.columns.get(name)?.defaultComputed, undefined, name
+    )
+  }
+  t.same([...table.columns.keys()], columnsOfThings[engine === 'sqlite' ? 'sqlite' : 'mysql'].map((column) =>
+    column.split(' ')[0]), 'in the order of the table')
   t.equal(table.comment, engine === 'sqlite' ? '' : "all kinds of 'things'")
   t.equal(table.kind, 'table')
   t.equal(table.identity?.name, 'id')
@@ -195,23 +219,49 @@ const ROWIDS: Array<[declaration: string, numbered: boolean]> = [
 ]
 
 await onEachEngine(t, 'in SQLite only an INTEGER PRIMARY KEY is the rowid', {
-  schema: { mysql: [], sqlite: [...ROWIDS.map(([declaration], index) => `create table t${index} (${declaration})`), 'create table w (id integer primary key /* without rowid? */)', 'create table x (id integer primary key) without   rowid'] },
+  schema: {
+    mysql: [],
+    sqlite: [
+      ...ROWIDS.map(([declaration], index) => `create table t${index} (${declaration})`),
+      'create table w (id integer primary key /* without rowid? */)',
+      'create table x (id integer primary key) without   rowid'
+    ]
+  },
   only: ['sqlite']
 }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   const isNumbered = (table: string): boolean | undefined => tables.get(table)?.columns.get('id')?.autoIncrement
-  for (const [index, [declaration, numbered]] of ROWIDS.entries()) t.equal(isNumbered(`t${index}`), numbered, declaration)
+  for (const [index, [declaration, numbered]] of ROWIDS.entries()) {
+    t.equal(
+      isNumbered(`t${index}`), numbered, declaration
+    )
+  }
   t.same([isNumbered('w'), isNumbered('x')], [true, false])
 })
 
-await test('a column has its collation, and its character set where the database has several', async (t, { url, engine }) => {
+await test('a column has its collation, and its character set where the ' +
+  'database has several', async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
-  const of = (name: string) => Object.fromEntries((tables.get(name) as Table).columnList.map(({ name, collation, charset }) => [name, charset === undefined ? collation : [charset, collation]]))
+  const of = (name: string) => Object.fromEntries((tables.get(name) as Table).columnList.map(
+    ({ name, collation, charset }) => [name, charset === undefined ? collation : [charset, collation]]
+  ))
   if (engine === 'sqlite') {
-    t.same(of('words'), { id: undefined, plain: 'BINARY', exact: 'BINARY', other: 'NOCASE', padded: 'RTRIM', n: 'BINARY' })
+    t.same(of('words'), {
+      id: undefined, plain: 'BINARY', exact: 'BINARY', other: 'NOCASE', padded: 'RTRIM', n: 'BINARY'
+    })
     t.same(of('uncollated'), { a: 'BINARY' })
   } else {
-    t.same(of('words'), { plain: ['utf8mb4', 'utf8mb4_unicode_ci'], old: ['latin1', 'latin1_german1_ci'], exact: ['utf8mb4', 'utf8mb4_bin'], small: ['ascii', 'ascii_general_ci'], n: undefined, moment: undefined, bytes: undefined })
+    t.same(of('words'), {
+      plain: ['utf8mb4', 'utf8mb4_unicode_ci'],
+      old: ['latin1', 'latin1_german1_ci'],
+      exact: [
+        'utf8mb4', 'utf8mb4_bin'
+      ],
+      small: ['ascii', 'ascii_general_ci'],
+      n: undefined,
+      moment: undefined,
+      bytes: undefined
+    })
     t.same(of('shown'), { plain: ['utf8mb4', 'utf8mb4_unicode_ci'], n: undefined })
   }
   t.ok(tables.get('words')?.columnList.every((column) => Object.isFrozen(column)))
@@ -229,9 +279,14 @@ await test('a primary key has its columns in the order of the key', async (t, { 
 
 await test('unique keys have names and include the primary key', async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
-  const keysOf = (table: string) => Object.fromEntries(tables.get(table)?.uniqueKeys.map(({ name, columns }) => [name, columns]) ?? [])
+  const keysOf = (table: string) =>
+    Object.fromEntries(tables.get(table)?.uniqueKeys.map(({ name, columns }) => [name, columns]) ?? [])
   if (engine === 'sqlite') {
-    t.same(keysOf('countries'), { PRIMARY: ['region', 'code'], sqlite_autoindex_countries_name: ['name'], sqlite_autoindex_countries_name_code: ['name', 'code'] })
+    t.same(keysOf('countries'), {
+      PRIMARY: ['region', 'code'],
+      sqlite_autoindex_countries_name: ['name'],
+      sqlite_autoindex_countries_name_code: ['name', 'code']
+    })
     t.same(keysOf('people'), { PRIMARY: ['id'], by_email: ['email'], by_lower: ['boss'] })
   } else {
     t.same(keysOf('countries'), { PRIMARY: ['region', 'code'], by_name: ['name'], by_both: ['name', 'code'] })
@@ -242,7 +297,11 @@ await test('unique keys have names and include the primary key', async (t, { url
 
 await test('foreign keys have their columns in order', async (t, { url, engine }) => {
   const { foreignKeys } = await loadTable(url, 'people')
-  const [boss, country] = engine === 'sqlite' ? ['people_boss', 'people_country_region_country_code'] : ['people_boss', 'people_country']
+  const [boss, country] = engine === 'sqlite'
+    ? ['people_boss', 'people_country_region_country_code']
+    : [
+        'people_boss', 'people_country'
+      ]
   t.same([...foreignKeys].sort((a, b) => a.columns.length - b.columns.length), [
     { name: boss, columns: ['boss'], referencedTable: 'people', referencedColumns: ['id'] },
     {
@@ -253,13 +312,19 @@ await test('foreign keys have their columns in order', async (t, { url, engine }
       ...engine === 'sqlite' && { cascades: { delete: 'update' } }
     }
   ])
-  if (engine === 'sqlite') t.match((await loadTable(url, 'lost')).foreignKeys, [{ referencedTable: 'nowhere', referencedColumns: [] }])
+  if (engine === 'sqlite') {
+    t.match((await loadTable(url, 'lost')).foreignKeys, [
+      { referencedTable: 'nowhere', referencedColumns: [] }
+    ])
+  }
 })
 
 await test('the checks of each table have names', async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   t.same(tables.get('unchecked')?.checks, [])
-  const checks = tables.get('t')?.checks.filter(({ name }) => name !== 'd').toSorted((a, b) => a.name.localeCompare(b.name))
+  const checks = tables.get('t')?.checks.filter(({ name }) => name !== 'd').toSorted(
+    (a, b) => a.name.localeCompare(b.name)
+  )
   if (engine === 'sqlite') t.same(checks?.map(({ name }) => name), ['fi`ve', 'fo ur', 'o"ne', 'six', 'two'])
   else t.same(checks, [{ name: "one`'s", columns: ['a', 'b`c'] }, { name: 'two', columns: [] }])
 })
@@ -267,12 +332,18 @@ await test('the checks of each table have names', async (t, { url, engine }) => 
 await test('the error for a failed check names it', async (t, { post, engine }) => {
   const { json } = await post('t', { verb: 'insert', data: { a: 0 } })
   const message = engine === 'sqlite' ? 'check constraint "o""ne"' : 'check constraint "one`\'s" on "a", "b`c"'
-  t.match(json.error, { code: 'CHECK_VIOLATION', details: engine === 'sqlite' ? [{ path: '', message: 'check constraint "o"ne"' }] : [{ path: '/data/a', message }, { path: '/data/b`c', message }] })
+  t.match(json.error, {
+    code: 'CHECK_VIOLATION',
+    details: engine === 'sqlite'
+      ? [{ path: '', message: 'check constraint "o"ne"' }]
+      : [{ path: '/data/a', message }, { path: '/data/b`c', message }]
+  })
 })
 
 await onEachEngine(t, 'a unique index of SQLite with another collation than its column does not identify rows', {
   schema: () => [
-    'create table words (word text collate nocase not null, other text not null collate rtrim unique, n int not null)', 'create unique index exactly on words (word collate binary)', 'create unique index roughly on words (word)',
+    'create table words (word text collate nocase not null, other text not null collate rtrim unique, n int not null)',
+    'create unique index exactly on words (word collate binary)', 'create unique index roughly on words (word)',
     'create table plain (code text not null unique)', 'create unique index coarse on plain (code collate nocase)'
   ],
   only: ['sqlite']
@@ -301,23 +372,37 @@ await testOnServers('indexes are known with their parts, the primary key first',
 await onEachEngine(t, 'an index that the optimizer does not use is not ordered, and an expression has no column', {
   schema: (engine) => [
     `create table hidden (id int not null primary key, a int not null, key by_a (a) ${engine === 'mysql' ? 'invisible' : 'ignored'})`,
-    ...engine === 'mysql' ? ['create table computed (a varchar(10) not null, b int not null, unique key by_lower ((lower(a)), b))'] : []
+    ...engine === 'mysql'
+      ? [
+          'create table computed (a varchar(10) not null, b int not null, unique key by_lower ((lower(a)), b))'
+        ]
+      : []
   ],
   only: ['mariadb', 'mysql']
 }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   t.match(tables.get('hidden')?.indexes, [{ name: 'PRIMARY', ordered: true }, { name: 'by_a', ordered: false }])
-  if (engine === 'mysql') t.same(tables.get('computed')?.indexes, [{ name: 'by_lower', unique: true, ordered: true, parts: [part(null), part('b')] }])
+  if (engine === 'mysql') {
+    t.same(tables.get('computed')?.indexes, [
+      { name: 'by_lower', unique: true, ordered: true, parts: [part(null), part('b')] }
+    ])
+  }
 })
 
-await test('of the unique keys of a table without a primary key, the one that was defined first comes first', async (t, { url, engine }) => {
+await test('of the unique keys of a table without a primary key, the one that was defined ' +
+  'first comes first', async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   const first = tables.get('no_primary_key')?.indexes[0]
   t.same(first?.parts, [part('b')])
   t.equal(first?.unique, true)
   if (engine !== 'sqlite') return
-  t.same(tables.get('no_primary_key')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [['b'], ['c'], ['a'], ['b', 'a'], [null, 'b']])
-  t.same(tables.get('events')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [['id'], ['created', 'tenant']], 'the rowid counts as one')
+  t.same(tables.get('no_primary_key')?.indexes.map(({ parts }) => parts.map(({ column }) => column)), [
+    ['b'], ['c'], ['a'], ['b', 'a'], [null, 'b']
+  ])
+  t.same(
+    tables.get('events')?.indexes.map(({ parts }) => parts.map(({ column }) => column)),
+    [['id'], ['created', 'tenant']], 'the rowid counts as one'
+  )
 })
 
 const FIRED_MYSQL = [
@@ -341,11 +426,19 @@ const fired: Schema = {
   ]
 }
 
-await onEachEngine(t, 'the triggers of each table are known by timing and event', { schema: fired }, async (t, { url, engine }) => {
+await onEachEngine(t, 'the triggers of each table are known ' +
+  'by timing and event', { schema: fired }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
   t.same(tables.get('plain')?.triggers, { known: true, list: [] })
-  t.same(tables.get('fired')?.triggers, { known: true, list: [{ timing: 'after', event: 'delete' }, { timing: 'before', event: 'insert' }, { timing: 'before', event: 'insert' }] })
-  t.same(tables.get('seen')?.triggers, { known: true, list: engine === 'sqlite' ? [{ timing: 'instead', event: 'update' }] : [] })
+  t.same(tables.get('fired')?.triggers, {
+    known: true,
+    list: [
+      { timing: 'after', event: 'delete' }, { timing: 'before', event: 'insert' }, { timing: 'before', event: 'insert' }
+    ]
+  })
+  t.same(tables.get('seen')?.triggers, {
+    known: true, list: engine === 'sqlite' ? [{ timing: 'instead', event: 'update' }] : []
+  })
 })
 
 /** Forms that SQLite takes: its own text begins with the trigger's name. */
@@ -361,32 +454,50 @@ const FORMS: ReadonlyArray<[sql: string, timing: string, event: TriggerEvent]> =
   ['create trigger ünsert/**/before/**/update/**/on t', 'before', 'update'],
   ['create trigger xinsert before delete on [t]', 'before', 'delete']
 ]
-const formed: Schema = { mysql: [], sqlite: FORMS.map(([sql], index) => `create table t${index} (a); ${sql.replace(/\bt$|\[t\]$/, `t${index}`).replace(/trigger (if not exists )?(main\.)?x /, `trigger $1$2x${index} `)} begin select 1; end`) }
+const formed: Schema = {
+  mysql: [],
+  sqlite: FORMS.map(([sql], index) =>
+  `create table t${index} (a); ${sql.replace(/\bt$|\[t\]$/, `t${index}`).replace(/trigger (if not exists )?(main\.)?x /, `trigger $1$2x${index} `)} begin select 1; end`)
+}
 
-await onEachEngine(t, 'the text of a trigger is parsed in every form that SQLite accepts', { schema: formed, only: ['sqlite'] }, async (t, { url }) => {
+await onEachEngine(t, 'the text of a trigger is parsed in every form ' +
+  'that SQLite accepts', { schema: formed, only: ['sqlite'] }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
-  for (const [index, [sql, timing, event]] of FORMS.entries()) t.same(tables.get(`t${index}`)?.triggers, { known: true, list: [{ timing, event }] }, sql)
+  for (const [index, [sql, timing, event]] of FORMS.entries()) {
+    t.same(tables.get(`t${index}`)?.triggers, {
+      known: true, list: [{ timing, event }]
+    }, sql)
+  }
 })
 
 t.test('a trigger whose text cannot be parsed may be of any event (sqlite)', async (t) => {
   const database = new DatabaseSync(':memory:', { defensive: false })
-  database.exec('create table t (a); create trigger x after insert on t begin select 1; end; pragma writable_schema = on')
+  database.exec(
+    'create table t (a); create trigger x after insert on t begin select 1; end; pragma writable_schema = on'
+  )
   database.exec("update sqlite_schema set sql = 'CREATE TRIGGER x -- no event' where name = 'x'")
   database.function(FILE, () => 'file')
-  const [table] = await introspectSqlite(async (sql, ...parameters) => database.prepare(sql).all(...parameters), async () => [])
+  const [table] = await introspectSqlite(
+    async (sql, ...parameters) => database.prepare(sql).all(...parameters), async () => []
+  )
   t.same(table?.triggers, { known: false, list: [] })
   database.close()
 })
 
 await test('the engine of each table is known, and whether it supports transactions', async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
-  const found = [...tables.values()].filter(({ name }) => name.length === 1 && name !== 't').map(({ name, engine, transactional }) => [name, engine, transactional])
+  const found = [...tables.values()].filter(({ name }) => name.length === 1 && name !== 't').map(
+    ({ name, engine, transactional }) => [name, engine, transactional]
+  )
   t.same(found, engine === 'sqlite'
     ? [['i', 'sqlite', true], ['v', 'sqlite', true]]
     : [['h', 'memory', false], ['i', 'innodb', true], ['m', 'myisam', false], ['p', 'innodb', true], ['v', '', true]])
 })
 
-/** What an account was granted, and the tables whose triggers it then sees; by the right to write on MariaDB alone, and not on an old one. */
+/**
+ * What an account was granted, and the tables whose triggers it then sees; by the right to write on MariaDB alone, and
+ * not on an old one.
+ */
 const GRANTS: ReadonlyArray<[grants: string[], known: string[], knownToWriters?: string[]]> = [
   [['select on *'], []],
   [['select, insert, update, delete on *'], [], ['fired', 'plain', 'seen']],
@@ -399,16 +510,24 @@ for (const engine of await engines()) {
   t.test(`the triggers of a table are known to an account that may see them (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, FIRED_MYSQL)
     t.teardown(() => database.drop())
-    const [shown] = await database.query("select IS_NULLABLE as byWriting from information_schema.COLUMNS where TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'")
+    const [shown] = await database.query('select IS_NULLABLE as byWriting from information_schema.COLUMNS where ' +
+      "TABLE_SCHEMA = 'information_schema' and TABLE_NAME = 'TRIGGERS' and COLUMN_NAME = 'DEFINER'")
     for (const [grants, known, knownToWriters = known] of GRANTS) {
       const { tables } = await loadCatalog(await createUser(t, database, { grants }))
       const expected = shown.byWriting === 'YES' ? knownToWriters : known
-      t.same([...tables.values()].filter(({ triggers }) => triggers.known).map(({ name }) => name), expected, grants.join('; '))
-      t.equal(tables.get('fired')?.triggers.list.length, expected.includes('fired') ? 3 : 0, 'the server shows what it is expected to')
+      t.same(
+        [...tables.values()].filter(({ triggers }) => triggers.known).map(({ name }) => name), expected,
+        grants.join('; ')
+      )
+      t.equal(tables.get('fired')?.triggers.list.length, expected.includes('fired')
+        ? 3
+        : 0, 'the server shows what it is expected to')
     }
   })
 
-  t.test(`a privilege by a pattern for databases counts if every pattern that matches grants it (${engine.name})`, async (t) => {
+  t.test(`a privilege by a pattern for databases counts if every pattern that matches grants it (${engine.name})`, async (
+    t
+  ) => {
     const database = await createTestDatabase(engine, ['create table plain (id int not null primary key)'])
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: [] })
@@ -428,8 +547,12 @@ for (const engine of await engines()) {
     const database = await createTestDatabase(engine, ['create table plain (id int not null primary key)'])
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: ['select on *'] })
-    await database.query(`grant all on \`${database.name.replaceAll('_', '\\_')}x%\`.* to '${new URL(url).username}'@'%'`)
-    await database.query(`grant all on \`${database.name.toUpperCase().replaceAll('_', '\\_')}\`.* to '${new URL(url).username}'@'%'`)
+    await database.query(
+      `grant all on \`${database.name.replaceAll('_', '\\_')}x%\`.* to '${new URL(url).username}'@'%'`
+    )
+    await database.query(
+      `grant all on \`${database.name.toUpperCase().replaceAll('_', '\\_')}\`.* to '${new URL(url).username}'@'%'`
+    )
     t.equal((await loadTable(url, 'plain')).triggers.known, false)
   })
 }
@@ -437,15 +560,18 @@ for (const engine of await engines()) {
 const FEW = 3
 const MANY = 12
 
-const createOne = (index: number): string => `create table t${index} (id int not null primary key, a int null references t${index} (id), b varchar(5) null, unique (a, b))`
+const createOne = (index: number): string =>
+  `create table t${index} (id int not null primary key, a int null references t${index} (id), b varchar(5) null, unique (a, b))`
 const several: Schema = { mysql: Array.from({ length: FEW }, (_, index) => createOne(index)), sqlite: [] }
 
-await onEachEngine(t, 'reading the catalog takes a fixed number of queries', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { proxy, url, sql }) => {
+await onEachEngine(t, 'reading the catalog takes a fixed ' +
+  'number of queries', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { proxy, url, sql }) => {
   /** Without those of the service, which may connect or read its catalog at the same time. */
   const asked = async (): Promise<string[]> => {
     proxy?.statements.splice(0)
     await loadCatalog(url)
-    return Array.from(new Set(proxy?.statements.splice(0).filter((statement) => /information_schema/i.test(statement)))).sort()
+    return Array.from(new Set(proxy?.statements.splice(0).filter((statement) => /information_schema/i.test(statement))))
+      .sort()
   }
   const few = await asked()
   for (let index = FEW; index < MANY; index++) await sql(createOne(index))
@@ -456,7 +582,8 @@ await onEachEngine(t, 'reading the catalog takes a fixed number of queries', { s
   t.ok(many.length > 3 && many.length <= 12, `${many.length} statements`)
 })
 
-await onEachEngine(t, 'columns with the same declaration share their type object, in all tables', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'columns with the same declaration share their type ' +
+  'object, in all tables', { schema: several, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   const types = (column: string) => new Set(Array.from(tables.values(), ({ columns }) => columns.get(column)?.type))
   t.equal(types('a').size, 1)
@@ -464,14 +591,18 @@ await onEachEngine(t, 'columns with the same declaration share their type object
   t.equal(new Set([...types('a'), ...types('b')]).size, 2)
 })
 
-await onEachEngine(t, 'the servers\' own databases cannot be reached', { schema: { mysql: ['create table t (a int null)'], sqlite: ['create table t (a integer primary key autoincrement)'] } }, async (t, { post, statements }) => {
+await onEachEngine(t, 'the servers\' own databases cannot be reached', {
+  schema: { mysql: ['create table t (a int null)'], sqlite: ['create table t (a integer primary key autoincrement)'] }
+}, async (t, { post, statements }) => {
   statements()
   for (const database of ['mysql', 'information_schema', 'performance_schema', 'sys', 'main', 'temp']) {
     const { status, json } = await post('user', { verb: 'select' }, { database })
     t.equal(status, 404)
     t.equal(json.error.code, 'DATABASE_NOT_FOUND')
   }
-  for (const name of ['mysql.user', 'information_schema.TABLES', '../mysql/user', 'sqlite_schema', 'sqlite_sequence', 'main.t']) {
+  for (const name of [
+    'mysql.user', 'information_schema.TABLES', '../mysql/user', 'sqlite_schema', 'sqlite_sequence', 'main.t'
+  ]) {
     const { status, json } = await post(name, { verb: 'select' })
     t.equal(status, 404, name)
     t.equal(json.error.code, 'TABLE_NOT_FOUND', name)

@@ -11,7 +11,20 @@ import { onEachEngine } from '../support/service.ts'
 import { mysqlColumn } from '../support/tables.ts'
 
 const columns = [mysqlColumn('id', 'int'), mysqlColumn('name', 'varchar')]
-const tableOf = (name: string): TableFacts => ({ name, kind: 'table', comment: '', engine: 'innodb', transactional: true, triggers: { known: true, list: [] }, columns, primaryKey: ['id'], uniqueKeys: [], indexes: [], foreignKeys: [], checks: [] })
+const tableOf = (name: string): TableFacts => ({
+  name,
+  kind: 'table',
+  comment: '',
+  engine: 'innodb',
+  transactional: true,
+  triggers: { known: true, list: [] },
+  columns,
+  primaryKey: ['id'],
+  uniqueKeys: [],
+  indexes: [],
+  foreignKeys: [],
+  checks: []
+})
 const names = Array.from({ length: 50 }, (_, index) => `t${index}`)
 
 t.test('other work is done after each table', async (t) => {
@@ -28,7 +41,9 @@ t.test('other work is done after each table', async (t) => {
 })
 
 for (const engine of await engines()) {
-  t.test(`the rows of a query are read between turns of the event loop, and equal texts are one (${engine.name})`, async (t) => {
+  t.test(`the rows of a query are read between turns of the event loop, and equal texts are one (${engine.name})`, async (
+    t
+  ) => {
     const database = await createTestDatabase(engine, [])
     const connection = await connect(database.url)
     t.teardown(async () => {
@@ -41,8 +56,12 @@ for (const engine of await engines()) {
       pauses++
       pause.call(connection)
     }
-    const digits = '(select 0 as n union all select 1 union all select 2 union all select 3 union all select 4 union all select 5 union all select 6 union all select 7 union all select 8 union all select 9)'
-    const rows = await ask(connection, `select a.n + 10 * b.n + 100 * c.n + 1000 * d.n as i, 'the same', null from ${digits} a, ${digits} b, ${digits} c, ${digits} d order by 1`)
+    const digits = '(select 0 as n union all select 1 union all select 2 union all select 3 union all select 4 union ' +
+      'all select 5 union all select 6 union all select 7 union all select 8 union all select 9)'
+    const rows = await ask(
+      connection,
+      `select a.n + 10 * b.n + 100 * c.n + 1000 * d.n as i, 'the same', null from ${digits} a, ${digits} b, ${digits} c, ${digits} d order by 1`
+    )
     t.same(rows, Array.from({ length: 10_000 }, (_, index) => [String(index), 'the same', null]))
     t.equal(pauses, 20)
     t.same(await ask(connection, 'do 1'), [], 'a statement without rows')
@@ -51,13 +70,17 @@ for (const engine of await engines()) {
     const cut = ask(connection, 'select sleep(20)')
     connection.destroy()
     ;(connection as unknown as { stream: { destroy (error: Error): void } }).stream.destroy(new Error('cut'))
-    await t.rejects(Promise.race([cut, new Promise((_resolve, reject) => { setTimeout(() => reject(new Error('it hangs')), 5000).unref() })]), /cut|closed|lost/i)
+    await t.rejects(Promise.race([
+      cut, new Promise((_resolve, reject) => { setTimeout(() => reject(new Error('it hangs')), 5000).unref() })
+    ]), /cut|closed|lost/i)
   })
 }
 
 for (const engine of await engines()) {
   t.test(`a table that is dropped while the indexes are read does not end the reading (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table twice (a int not null unique, b int not null unique)'])
+    const database = await createTestDatabase(engine, [
+      'create table twice (a int not null unique, b int not null unique)'
+    ])
     const proxy = await createProxy(database.url)
     t.teardown(async () => {
       await proxy.close()
@@ -68,8 +91,12 @@ for (const engine of await engines()) {
   })
 }
 
-await onEachEngine(t, 'columns with the same declaration share a type, because a catalog of many columns has few of them', {
-  schema: (engine) => ['one', 'two'].map((name) => `create table ${name} (id int primary key, a decimal(10,2), b decimal(10,2), c decimal(12,2), d ${engine === 'sqlite' ? 'json' : 'datetime'}, e ${engine === 'sqlite' ? 'json' : 'datetime'})`)
+await onEachEngine(t, 'columns with the same declaration share a type, because a catalog of many ' +
+  'columns has few of them', {
+  schema: (engine) => ['one', 'two'].map(
+    (name) =>
+      `create table ${name} (id int primary key, a decimal(10,2), b decimal(10,2), c decimal(12,2), d ${engine === 'sqlite' ? 'json' : 'datetime'}, e ${engine === 'sqlite' ? 'json' : 'datetime'})`
+  )
 }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)
   const typeOf = (table: string, column: string) => tables.get(table)?.columns.get(column)?.type

@@ -50,9 +50,12 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
   return { state, store, pass, missing, errors }
 }
 
-const namesIn = (store: ReturnType<typeof createManualStore>['store']): string[] => [...store.latest()?.tables.keys() ?? []]
+const namesIn = (store: ReturnType<typeof createManualStore>['store']): string[] => [
+  ...store.latest()?.tables.keys() ?? []
+]
 
-t.test('what a reading lacks that a request has asked for is missing until a second reading, and then gone', async (t) => {
+t.test('what a reading lacks that a request has asked for is missing until a second ' +
+  'reading, and then gone', async (t) => {
   const { state, store, pass, missing } = await createTickingStore(t as Test, [tableWith('a', 'x'), tableWith('b')])
   state.tables = [tableWith('a')]
   await store.refresh()
@@ -75,7 +78,9 @@ t.test('a reading in the background takes nothing away; a second one does', asyn
   t.same([missing(), namesIn(store), store.latest()?.tables.get('a')?.columns.has('x')], [[], ['a', 'c', 'b'], true])
   state.tables = [tableWith('a'), tableWith('b'), tableWith('c')]
   await pass(1000)
-  t.same([namesIn(store), store.latest()?.tables.get('a')?.columns.has('x')], [['a', 'b', 'c'], false], 'b was there again')
+  t.same(
+    [namesIn(store), store.latest()?.tables.get('a')?.columns.has('x')], [['a', 'b', 'c'], false], 'b was there again'
+  )
   await pass(60_000)
   t.equal(state.readings, 3)
 })
@@ -93,8 +98,11 @@ t.test('readings for other reasons do not make sure that something is gone', asy
   t.equal(state.readings, readings)
 })
 
-t.test('tables that are dropped all the time cause one further reading in a second, and each is gone after two', async (t) => {
-  const { state, store, pass, missing } = await createTickingStore(t as Test, Array.from({ length: 30 }, (_, index) => tableWith(`t${index}`)))
+t.test('tables that are dropped all the time cause one further reading in a second, and each ' +
+  'is gone after two', async (t) => {
+  const { state, store, pass, missing } = await createTickingStore(
+    t as Test, Array.from({ length: 30 }, (_, index) => tableWith(`t${index}`))
+  )
   for (let second = 0; second < 20; second++) {
     state.tables = state.tables.slice(1)
     await store.refresh()
@@ -128,7 +136,8 @@ t.test('a second reading that fails is repeated, and is no error of a refresh', 
   t.equal(state.readings, readings, 'none after the end')
 })
 
-t.test('a key of columns that its table lacks in a reading is read again, unless the account never sees them', async (t) => {
+t.test('a key of columns that its table lacks in a reading is read again, unless the ' +
+  'account never sees them', async (t) => {
   const withKey = (name: string, key: string) => ({ ...tableWith(name), uniqueKeys: [{ name: 'k', columns: [key] }] })
   const { state, store, pass, missing } = await createTickingStore(t as Test, [tableWith('a')])
   for (const tables of [[withKey('a', 'later')], [withKey('a', 'later'), withKey('b', 'later')]]) {
@@ -200,7 +209,8 @@ t.test('a refresh that fails keeps the old catalog', async (t) => {
   store.stop()
 })
 
-t.test('a refresh that is requested while one runs starts after it, because that one may have missed the change', async (t) => {
+t.test('a refresh that is requested while one runs starts after it, because that one may have ' +
+  'missed the change', async (t) => {
   const { store, answers, answer } = createManualStore()
   const first = store.refresh()
   const later = [store.refresh(), store.refresh(), store.refresh()]

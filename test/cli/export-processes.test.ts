@@ -23,33 +23,44 @@ const FEW = ['id', ...Array.from({ length: ROWS }, (_, id) => id), ''].join('\r\
 const folder = t.testdir()
 const file = join(folder, 'shop.db')
 const database = new DatabaseSync(file)
-database.exec(`create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id, 'a text that is the same in each row' as name from few a join few b join few c; create view endless as select count(*) as n from many`)
+database.exec(
+  `create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id, 'a text that is the same in each row' as name from few a join few b join few c; create view endless as select count(*) as n from many`
+)
 database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }
 
-const argsOf = (table: 'few' | 'many' | 'endless', output?: string): string[] => ['export', 'shop', table, '--format', 'csv', ...output === undefined ? [] : ['--output', output]]
-const exportFew = async (t: Test, cwd: string, output?: string, start: Start = {}): Promise<Ended> => await runRowQuery(t, argsOf('few', output), { cwd, env, ...start })
+const argsOf = (table: 'few' | 'many' | 'endless', output?: string): string[] => [
+  'export', 'shop', table, '--format', 'csv', ...output === undefined ? [] : ['--output', output]
+]
+const exportFew = async (t: Test, cwd: string, output?: string, start: Start = {}): Promise<Ended> =>
+  await runRowQuery(t, argsOf('few', output), { cwd, env, ...start })
 
 /** Runs the program by a line of a shell, in which it is `"$@"`. */
 const byShell = (line: string, shell = 'sh'): string[] => [shell, '-c', line, shell, process.execPath, MAIN]
 
 /** The processes that a process has started, and the ticks of CPU time that they have taken. */
-const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-const ticksOf = (pids: readonly number[]): number => pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]), 0)
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+const ticksOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]), 0)
 
 /** Starts an export of `many`, or of a view whose only row is never computed. Nobody reads its standard output. */
 function startMany (t: Test, cwd: string, output?: string, table: 'many' | 'endless' = 'many') {
   const [program, ...words] = [process.execPath, MAIN, ...argsOf(table, output)] as [string, ...string[]]
   const child = spawn(program, words, { cwd, env: { ...INHERITED, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => { child.kill('SIGKILL') })
-  const end = Promise.all([once(child, 'exit'), text(child.stderr)]).then(([[code, signal], stderr]) => ({ code, signal, stderr }))
+  const end = Promise.all([once(child, 'exit'), text(child.stderr)]).then(
+    ([[code, signal], stderr]) => ({ code, signal, stderr })
+  )
   return { child, end }
 }
 
 type Running = ReturnType<typeof startMany>
 
 /** Waits until an export has written something to its part file. */
-const writes = (cwd: string): Promise<void> => until('it writes', () => readdirSync(cwd).some((name) => name.endsWith('.part') && statSync(join(cwd, name)).size > 0))
+const writes = (cwd: string): Promise<void> => until(
+  'it writes', () => readdirSync(cwd).some((name) => name.endsWith('.part') && statSync(join(cwd, name)).size > 0)
+)
 
 /** Waits until what nobody reads has filled the pipe. */
 async function stalls ({ child: { stdout } }: Running): Promise<void> {
@@ -64,7 +75,9 @@ function stopTwice ({ child }: Running): void {
 
 t.test('the part file of a killed export whose process had the same id is not in the way', async (t) => {
   const cwd = t.testdir()
-  t.match(await exportFew(t as Test, cwd, 'few.csv', { command: byShell('touch "few.csv.$$.part"; exec "$@"') }), { code: 0, stdout: '', stderr: '' })
+  t.match(await exportFew(t as Test, cwd, 'few.csv', { command: byShell('touch "few.csv.$$.part"; exec "$@"') }), {
+    code: 0, stdout: '', stderr: ''
+  })
   t.equal(readFileSync(join(cwd, 'few.csv'), 'utf8'), FEW)
   t.equal(readdirSync(cwd).length, 2, 'and it is not touched')
 })
@@ -93,7 +106,9 @@ t.test('a signal ends an export before its first row, with a word and 1', async 
   for (const name of ['run.ts', 'export.ts']) {
     await t.test(`while it loads ${name}`, async (t) => {
       const cwd = t.testdir()
-      const { stdout, ...end } = await exportFew(t, cwd, 'few.csv', { command: [process.execPath, atLoading(name), MAIN] })
+      const { stdout, ...end } = await exportFew(t, cwd, 'few.csv', {
+        command: [process.execPath, atLoading(name), MAIN]
+      })
       t.same([end, stdout, readdirSync(cwd)], [ended, '', []])
     })
   }
@@ -102,7 +117,10 @@ t.test('a signal ends an export before its first row, with a word and 1', async 
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
     const connected = once(server, 'connection') as Promise<[Socket]>
-    const end = exportFew(t, t.testdir(), 'few.csv', { env: { ...env, DATABASE_URL: `mysql://a@127.0.0.1:${port}/shop` }, command: ['sh', '-c', 'echo $$ > pid; exec "$@"', 'sh', process.execPath, MAIN] })
+    const end = exportFew(t, t.testdir(), 'few.csv', {
+      env: { ...env, DATABASE_URL: `mysql://a@127.0.0.1:${port}/shop` },
+      command: ['sh', '-c', 'echo $$ > pid; exec "$@"', 'sh', process.execPath, MAIN]
+    })
     const [socket] = await connected
     t.teardown(() => {
       socket.destroy()
@@ -159,7 +177,9 @@ t.test('a disk that takes only a part of the last rows is an error', async (t) =
   const cwd = t.testdir()
   // bash counts blocks of 1024 bytes; the compile cache is not to be cut
   const blocks = Math.floor(FEW.length / 1024)
-  const { code, stderr } = await exportFew(t as Test, cwd, undefined, { command: ['env', '-u', 'NODE_COMPILE_CACHE', ...byShell(`ulimit -f ${blocks}; "$@" > few.csv`, 'bash')] })
+  const { code, stderr } = await exportFew(t as Test, cwd, undefined, {
+    command: ['env', '-u', 'NODE_COMPILE_CACHE', ...byShell(`ulimit -f ${blocks}; "$@" > few.csv`, 'bash')]
+  })
   t.equal(statSync(join(cwd, 'few.csv')).size, blocks * 1024)
   t.equal(code, 1)
   t.match(stderr, /^row-query: EFBIG/)
@@ -167,14 +187,18 @@ t.test('a disk that takes only a part of the last rows is an error', async (t) =
 
 t.test('rows are appended to a file that is open as standard output', async (t) => {
   const cwd = t.testdir({ 'few.csv': 'before\n' })
-  t.match(await exportFew(t as Test, cwd, undefined, { command: byShell('{ "$@"; echo after; } >> few.csv') }), { code: 0, stderr: '' })
+  t.match(await exportFew(t as Test, cwd, undefined, { command: byShell('{ "$@"; echo after; } >> few.csv') }), {
+    code: 0, stderr: ''
+  })
   t.equal(readFileSync(join(cwd, 'few.csv'), 'utf8'), `before\n${FEW}after\n`)
 })
 
 t.test('a named pipe is written to and not replaced', async (t) => {
   const cwd = t.testdir()
   execFileSync('mkfifo', ['pipe'], { cwd })
-  t.match(await exportFew(t as Test, cwd, 'pipe', { command: byShell('timeout 30 cat pipe & "$@"; code=$?; wait; exit $code') }), { code: 0, stdout: FEW, stderr: '' })
+  t.match(await exportFew(t as Test, cwd, 'pipe', {
+    command: byShell('timeout 30 cat pipe & "$@"; code=$?; wait; exit $code')
+  }), { code: 0, stdout: FEW, stderr: '' })
   t.ok(lstatSync(join(cwd, 'pipe')).isFIFO())
 })
 
@@ -182,7 +206,9 @@ t.test('a link to standard output is written to and not replaced, also if that i
   const cwd = t.testdir({ 'few.csv': 'before\n' })
   symlinkSync('/proc/self/fd/1', join(cwd, 'stdout'))
   t.same(await exportFew(t as Test, cwd, 'stdout'), { code: 0, stdout: FEW, stderr: '' })
-  t.match(await exportFew(t as Test, cwd, 'stdout', { command: byShell('{ "$@"; echo after; } >> few.csv') }), { code: 0, stderr: '' })
+  t.match(await exportFew(t as Test, cwd, 'stdout', { command: byShell('{ "$@"; echo after; } >> few.csv') }), {
+    code: 0, stderr: ''
+  })
   t.equal(readFileSync(join(cwd, 'few.csv'), 'utf8'), `before\n${FEW}after\n`)
   t.same(readdirSync(cwd).sort(), ['few.csv', 'stdout'])
 })

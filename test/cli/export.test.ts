@@ -1,5 +1,16 @@
 /** `row-query export`, in this process: what it writes to, and what ends it. */
-import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -20,7 +31,10 @@ database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }
 
 const exportFew = async (t: Test, cwd: string, output?: string, more = {}) =>
-  await runInProcess(t, ['export', 'shop', 'few', '--format', 'csv', ...output === undefined ? [] : ['--output', output]], { cwd, env, ...more })
+  await runInProcess(
+    t, ['export', 'shop', 'few', '--format', 'csv', ...output === undefined ? [] : ['--output', output]],
+    { cwd, env, ...more }
+  )
 
 t.test('rows are written to standard output, or to a file', async (t) => {
   const cwd = t.testdir()
@@ -38,7 +52,9 @@ t.test('an error names the part file if that is what cannot be created', async (
 
 t.test('rows that cannot be read end an export, which leaves the file as it was and no part of the rows', async (t) => {
   const cwd = t.testdir({ 'broken.csv': 'old' })
-  const { code, stderr } = await runInProcess(t as Test, ['export', 'shop', 'broken', '--format', 'csv', '--output', 'broken.csv'], { cwd, env })
+  const { code, stderr } = await runInProcess(
+    t as Test, ['export', 'shop', 'broken', '--format', 'csv', '--output', 'broken.csv'], { cwd, env }
+  )
   t.equal(code, 1)
   t.match(stderr, /^row-query: .*UNREADABLE_VALUE/)
   t.same(readdirSync(cwd), ['broken.csv'])
@@ -47,10 +63,17 @@ t.test('rows that cannot be read end an export, which leaves the file as it was 
 
 t.test('what can never be the name of a file is refused before a row is read', async (t) => {
   const cwd = t.testdir({ folder: {}, file: '' })
-  const refused = { folder: 'folder is a directory', 'folder/': 'folder/ is a directory', '': 'is empty', 'file/': 'file/ cannot be read (ENOTDIR)' }
+  const refused = {
+    folder: 'folder is a directory',
+    'folder/': 'folder/ is a directory',
+    '': 'is empty',
+    'file/': 'file/ cannot be read (ENOTDIR)'
+  }
   // the database is not opened: its file does not exist
   for (const [output, line] of Object.entries(refused)) {
-    t.same(await exportFew(t as Test, cwd, output, { env: { ...env, DATABASE_URL: 'sqlite:missing/shop.db' } }), { code: 2, stdout: '', stderr: `row-query: --output: ${line}\n` })
+    t.same(await exportFew(t as Test, cwd, output, { env: { ...env, DATABASE_URL: 'sqlite:missing/shop.db' } }), {
+      code: 2, stdout: '', stderr: `row-query: --output: ${line}\n`
+    })
   }
 })
 
@@ -70,9 +93,17 @@ t.test('a link to a file is followed, also to one that does not exist yet', asyn
   mkdirSync(join(cwd, 'real/deep'))
   symlinkSync('../new.csv', join(cwd, 'real/deep/new.csv'))
   symlinkSync('real/deep', join(cwd, 'deep'))
-  for (const output of ['old.csv', 'deep/new.csv']) t.same(await exportFew(t as Test, cwd, output), { code: 0, stdout: '', stderr: '' })
+  for (const output of ['old.csv', 'deep/new.csv']) {
+    t.same(await exportFew(t as Test, cwd, output), {
+      code: 0, stdout: '', stderr: ''
+    })
+  }
   for (const name of ['old.csv', 'new.csv']) t.equal(readFileSync(join(cwd, 'real', name), 'utf8'), FEW)
-  for (const name of ['old.csv', 'real/latest.csv', 'real/deep/new.csv']) t.ok(lstatSync(join(cwd, name)).isSymbolicLink(), name)
+  for (const name of ['old.csv', 'real/latest.csv', 'real/deep/new.csv']) {
+    t.ok(
+      lstatSync(join(cwd, name)).isSymbolicLink(), name
+    )
+  }
   t.same(readdirSync(join(cwd, 'real')).sort(), ['deep', 'latest.csv', 'new.csv', 'old.csv'])
 })
 
@@ -91,7 +122,11 @@ t.test('a file that only its owner may read stays so', async (t) => {
   t.equal(statSync(join(cwd, 'other.csv')).mode, statSync(join(cwd, 'new.csv')).mode, 'a new one is like others')
 })
 
-t.test('a file of another user stays theirs if root writes it', { skip: process.getuid?.() === 0 ? false : 'this is not root' }, async (t) => {
+t.test('a file of another user stays theirs if root writes it', {
+  skip: process.getuid?.() === 0
+    ? false
+    : 'this is not root'
+}, async (t) => {
   const cwd = t.testdir({ 'few.csv': 'old' })
   const path = join(cwd, 'few.csv')
   chmodSync(path, 0o640)

@@ -34,23 +34,36 @@ const commands: Array<[args: string[], stdout: RegExp]> = [
 
 for (const [args, stdout] of commands) {
   t.test(`row-query ${args.join(' ')} ends with 0`, async (t) => {
-    t.match(await runRowQuery(t as Test, args), { code: 0, stdout, stderr: /^(row-query: no database is configured: created the demo in [^\n]*\n)?$/ })
+    t.match(await runRowQuery(t as Test, args), {
+      code: 0, stdout, stderr: /^(row-query: no database is configured: created the demo in [^\n]*\n)?$/
+    })
   })
 }
 
 t.test('an old version of Node is refused in one line, and the oldest that the package allows is not', async (t) => {
   const [, major, minor] = /^>=(\d+)\.(\d+)$/.exec(engines.node) as RegExpExecArray
-  t.match(await runRowQuery(t as Test, ['--version'], { command: pretend(`${major}.${Number(minor) - 1}.9`) }), { code: 2, stdout: '', stderr: /^[^\n]*\n$/ })
-  t.same(await runRowQuery(t as Test, ['--version'], { command: pretend(`${major}.${minor}.0`) }), { code: 0, stdout: `${version}\n`, stderr: '' })
+  t.match(await runRowQuery(t as Test, ['--version'], { command: pretend(`${major}.${Number(minor) - 1}.9`) }), {
+    code: 2, stdout: '', stderr: /^[^\n]*\n$/
+  })
+  t.same(await runRowQuery(t as Test, ['--version'], { command: pretend(`${major}.${minor}.0`) }), {
+    code: 0, stdout: `${version}\n`, stderr: ''
+  })
 })
 
 t.test('a mistake is refused in one line, and an unexpected error is printed with its stack', async (t) => {
-  t.match(await runRowQuery(t as Test, ['start']), { code: 2, stdout: '', stderr: /^row-query: "start" is not a command[^\n]*\n$/ })
-  t.match(await runRowQuery(t as Test, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }) }), { code: 1, stderr: /EEXIST[^]*\n {4}at / })
+  t.match(await runRowQuery(t as Test, ['start']), {
+    code: 2, stdout: '', stderr: /^row-query: "start" is not a command[^\n]*\n$/
+  })
+  t.match(await runRowQuery(t as Test, ['serve'], { cwd: t.testdir({ data: 'a file where the folder must be' }) }), {
+    code: 1, stderr: /EEXIST[^]*\n {4}at /
+  })
 })
 
-t.test('a reader that closes the output early ends the program silently', { skip: process.platform === 'win32' }, async (t) => {
-  t.same(await runRowQuery(t as Test, [], { command: ['sh', '-c', `"${process.execPath}" "${MAIN}" openapi demo 2> none | head -c 1`] }), { code: 0, stdout: '{', stderr: '' })
+t.test('a reader that closes the output early ends ' +
+  'the program silently', { skip: process.platform === 'win32' }, async (t) => {
+  t.same(await runRowQuery(t as Test, [], {
+    command: ['sh', '-c', `"${process.execPath}" "${MAIN}" openapi demo 2> none | head -c 1`]
+  }), { code: 0, stdout: '{', stderr: '' })
 })
 
 t.test('check and health report a server that accepts connections and does not answer', async (t) => {
@@ -59,6 +72,11 @@ t.test('check and health report a server that accepts connections and does not a
     runRowQuery(t as Test, ['check'], { env: { DATABASE_URL: `mysql://root@127.0.0.1:${port}/shop` } }),
     runRowQuery(t as Test, ['health'], { env: { PORT: String(port) } })
   ])
-  t.same(check, { code: 1, stdout: 'shop: does not answer (ETIMEDOUT)\ntokens and keys:\n  warning: no token is configured, so all requests are refused\n', stderr: '' })
+  t.same(check, {
+    code: 1,
+    stdout: 'shop: does not answer (ETIMEDOUT)\ntokens and keys:\n  warning: no token is ' +
+    'configured, so all requests are refused\n',
+    stderr: ''
+  })
   t.same(health, { code: 1, stdout: 'not alive: no answer within 4000 ms\n', stderr: '' })
 })

@@ -1,5 +1,8 @@
 // night: starts programs
-/** Signals, outages and restarts of a server that is a process, as an orchestrator brings them about: no request is lost. */
+/**
+ * Signals, outages and restarts of a server that is a process, as an orchestrator brings them about: no request is
+ * lost.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -58,9 +61,13 @@ for (const engine of await engines()) {
     const { url, close } = await createProxy(database.url)
     await close()
     const server = await serveRowQuery(t, { env: { DATABASE_URL: url, API_TOKEN: TOKEN } })
-    t.match(await server.printed(/catalog could not be read/), new RegExp(`"database":"${database.name}","code":"DATABASE_UNAVAILABLE","reason":"ECONNREFUSED"`))
+    t.match(await server.printed(/catalog could not be read/), new RegExp(
+      `"database":"${database.name}","code":"DATABASE_UNAVAILABLE","reason":"ECONNREFUSED"`
+    ))
     const ask = () => server.post(`/api/${database.name}/people`, select, TOKEN)
-    t.match(await ask(), { status: 503, headers: { 'retry-after': String }, json: { error: { code: 'DATABASE_UNAVAILABLE' } } })
+    t.match(await ask(), {
+      status: 503, headers: { 'retry-after': String }, json: { error: { code: 'DATABASE_UNAVAILABLE' } }
+    })
     server.child.kill('SIGHUP')
     await server.printed(/"msg":"the catalog could not be read"}\n[^]*"msg":"the catalog could not be read"/)
     const proxy = await createProxy(database.url, Number(new URL(url).port))
@@ -114,7 +121,9 @@ t.test('SIGHUP reads named requests again, together with the tokens that name th
     return json.error?.code ?? json.data.rows[0]
   }
   t.same([await call('find'), await call('seek')], [{ id: 1 }, 'REQUEST_NOT_FOUND'])
-  writeFileSync(join(cwd, 'row-query.json'), configOf({ seek: { ...find, body: { verb: 'select', columns: ['name'] } } }, ['seek']))
+  writeFileSync(
+    join(cwd, 'row-query.json'), configOf({ seek: { ...find, body: { verb: 'select', columns: ['name'] } } }, ['seek'])
+  )
   server.child.kill('SIGHUP')
   await server.printed(/tokens and roles reloaded/)
   t.same([await call('find'), await call('seek')], ['REQUEST_NOT_FOUND', { name: 'Ada' }])
@@ -141,7 +150,9 @@ t.test('an uncaught error is logged and stops the server', async (t) => {
 })
 
 /** The program, and before it some lines that send it signals at a moment that no other process could meet. */
-async function serveAfter (t: Test, lines: string, { env = {}, prefix = [] }: { env?: Record<string, string>, prefix?: readonly string[] } = {}): Promise<Running> {
+async function serveAfter (t: Test, lines: string, { env = {}, prefix = [] }: {
+  env?: Record<string, string>, prefix?: readonly string[]
+} = {}): Promise<Running> {
   const main = new URL('../../src/cli/main.ts', import.meta.url)
   const cwd = t.testdir({ 'main.mjs': `import net from 'node:net'\n${lines}\nawait import(${JSON.stringify(main)})` })
   return await serveRowQuery(t, { cwd, env, command: [...prefix, process.execPath, 'main.mjs', 'serve'] })
@@ -194,7 +205,8 @@ const serve = (t: Test, url: string, shutdown: object, start: Start = {}): Promi
   env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN }
 })
 
-const ready = async ({ address }: Pick<Running, 'address'>): Promise<number> => (await fetch(`${address}/health/ready`)).status
+const ready = async ({ address }: Pick<Running, 'address'>): Promise<number> =>
+  (await fetch(`${address}/health/ready`)).status
 
 for (const engine of await engines()) {
   t.test(`SIGTERM on ${engine.name}`, async (t) => {
@@ -223,19 +235,30 @@ for (const engine of await engines()) {
     })
 
     t.test('cuts off a stream shortly before the timeout, and logs it', async (t) => {
-      await database.query('insert into people (name) with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000) select i from n')
-      await database.query('create view crowd as select a.id as one, b.id as other, c.id as third from people a join people b join people c')
+      await database.query('insert into people (name) with recursive n (i) as (select 1 union all select i + 1 from ' +
+        'n where i < 1000) select i from n')
+      await database.query('create view crowd as select a.id as one, b.id as other, c.id as third from people a join ' +
+        'people b join people c')
       const server = await serve(t, database.url, { timeout: 3000 })
-      const answer = await fetch(`${server.address}/api/shop/crowd`, { method: 'POST', headers: { ...jsonHeaders, accept: 'application/x-ndjson' }, body: '{"verb":"select"}' })
+      const answer = await fetch(`${server.address}/api/shop/crowd`, {
+        method: 'POST', headers: { ...jsonHeaders, accept: 'application/x-ndjson' }, body: '{"verb":"select"}'
+      })
       t.equal(answer.status, 200)
       const end = server.stop('SIGTERM')
-      await t.rejects((async () => { for await (const chunk of answer.body as ReadableStream<Uint8Array>) if (chunk.length === 0) return })(), 'the client notices it')
+      await t.rejects((async () => {
+        for await (const chunk of answer.body as ReadableStream<Uint8Array>) if (chunk.length === 0) return
+      })(), 'the client notices it')
       t.match((await end).stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/)
 
       const other = await serve(t, database.url, { timeout: 3000 })
-      const unread = await fetch(`${other.address}/api/shop/crowd`, { method: 'POST', headers: { ...jsonHeaders, accept: 'application/x-ndjson' }, body: '{"verb":"select"}' })
+      const unread = await fetch(`${other.address}/api/shop/crowd`, {
+        method: 'POST', headers: { ...jsonHeaders, accept: 'application/x-ndjson' }, body: '{"verb":"select"}'
+      })
       t.equal(unread.status, 200)
-      t.match((await other.stop('SIGTERM')).stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/, 'also if the client takes nothing any more')
+      t.match(
+        (await other.stop('SIGTERM')).stdout, /"reason":"SHUTDOWN".*"complete":false.*"msg":"stream"/,
+        'also if the client takes nothing any more'
+      )
       await unread.body?.cancel().catch(() => {})
       await database.query('drop view crowd')
       await database.query('delete from people')
@@ -262,7 +285,9 @@ for (const engine of await engines()) {
       const restarts = { over: false }
       const client = async (name: string): Promise<void> => {
         for (let count = 0; !restarts.over; count++) {
-          const answer = await fetch(`${proxy}/api/shop/people`, { method: 'POST', headers: jsonHeaders, body: JSON.stringify(insert(`${name}-${count}`)) })
+          const answer = await fetch(`${proxy}/api/shop/people`, {
+            method: 'POST', headers: jsonHeaders, body: JSON.stringify(insert(`${name}-${count}`))
+          })
           await answer.text()
           if (answer.status === 200) acknowledged.push(`${name}-${count}`)
           else lost.push(`${name}-${count}: ${answer.status}`)
@@ -288,11 +313,18 @@ for (const engine of await engines()) {
   })
 }
 
-/** Sends each request to a server that was ready a moment ago, on a connection of its own; one that cannot be made is made to the next. */
+/**
+ * Sends each request to a server that was ready a moment ago, on a connection of its own; one that cannot be made is
+ * made to the next.
+ */
 async function createBalancer (t: Test, servers: readonly Running[]): Promise<string> {
   const unready = new Set<Running>()
   const timer = setInterval(() => {
-    for (const server of servers) ready(server).then((status) => status === 200 ? unready.delete(server) : unready.add(server), () => unready.add(server))
+    for (const server of servers) {
+      ready(server).then(
+        (status) => status === 200 ? unready.delete(server) : unready.add(server), () => unready.add(server)
+      )
+    }
   }, 50)
   const pick = async (): Promise<Running> => {
     for (;;) {
@@ -303,7 +335,8 @@ async function createBalancer (t: Test, servers: readonly Running[]): Promise<st
   const proxy = createServer(async (incoming, outgoing) => {
     const body = await text(incoming)
     const { address } = await pick()
-    const forwarded = request(address + incoming.url, { method: 'POST', headers: incoming.headers, agent: false }, async (answer) => {
+    const forwarded = request(address +
+      incoming.url, { method: 'POST', headers: incoming.headers, agent: false }, async (answer) => {
       outgoing.writeHead(answer.statusCode as number, { 'content-type': 'application/json' }).end(await text(answer))
     })
     forwarded.on('error', () => outgoing.writeHead(502).end())
@@ -367,7 +400,9 @@ function createStart (t: Test): (port: number) => Promise<Running> {
 /** One request on a connection that is kept. Gives the status, or why there is none. */
 function ask (port: number, agent: Agent): Promise<string> {
   return new Promise((resolve) => {
-    const asking = request({ host: '127.0.0.1', port, agent, method: 'POST', path: '/api/shop/people', headers }, (answer) => {
+    const asking = request({
+      host: '127.0.0.1', port, agent, method: 'POST', path: '/api/shop/people', headers
+    }, (answer) => {
       answer.resume().once('end', () => resolve(String(answer.statusCode))).once('error', () => resolve('cut off'))
     })
     asking.once('error', (error: Error & { code?: string }) => resolve(String(error.code)))
@@ -469,11 +504,17 @@ ${backends.map((port, index) => `  server s${index} 127.0.0.1:${port}`).join('\n
 }
 
 const findProgram = (name: string): string | undefined =>
-  [...String(process.env['PATH']).split(delimiter), '/usr/sbin'].map((folder) => join(folder, name)).find((path) => existsSync(path))
+  [...String(process.env['PATH']).split(delimiter), '/usr/sbin'].map((folder) => join(folder, name)).find(
+    (path) => existsSync(path)
+  )
 
 for (const [name, configure] of Object.entries(proxies)) {
   const program = findProgram(name)
-  t.test(`clients of ${name} in front of two servers lose no request`, { skip: program === undefined ? `${name} is not installed` : false }, async (t) => {
+  t.test(`clients of ${name} in front of two servers lose no request`, {
+    skip: program === undefined
+      ? `${name} is not installed`
+      : false
+  }, async (t) => {
     const [start, listen, ...ports] = [createStart(t), await freePort(), await freePort(), await freePort()] as const
     const servers = await Promise.all(ports.map(start))
     const folder = mkdtempSync(join(tmpdir(), 'row-query-proxy-'))

@@ -20,18 +20,32 @@ const ID = 'x'.repeat(128)
 /** Starts the service with this file for standard output and standard error, or with a socket that is not read. */
 async function serve (t: Test, output?: string, workers = 1) {
   const port = await freePort()
-  const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { demo: { url: 'sqlite:data/demo.db' } }, metrics: true, workers }) })
+  const cwd = t.testdir({
+    'row-query.json': JSON.stringify({ databases: { demo: { url: 'sqlite:data/demo.db' } }, metrics: true, workers })
+  })
   createShop(join(cwd, 'data/demo.db'))
-  const env = { ...INHERITED, PORT: String(port), ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json' }
+  const env = {
+    ...INHERITED, PORT: String(port), ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json'
+  }
   const file = output === undefined ? undefined : openSync(output, 'a')
-  const child = spawn(process.execPath, [MAIN, 'serve'], { cwd, env, stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'] })
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd, env, stdio: ['ignore', file ?? 'pipe', file ?? 'pipe']
+  })
   if (file !== undefined) closeSync(file)
   t.teardown(() => { child.kill('SIGKILL') })
   const ended = once(child, 'exit')
   const agent = new Agent({ keepAlive: true, maxSockets: 8 })
   t.teardown(() => agent.destroy())
   const ask = async (path: string, body?: object): Promise<{ status: number | undefined, text: string }> => {
-    const asking = request({ port, path, agent, method: body === undefined ? 'GET' : 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': ID, 'content-type': 'application/json' } })
+    const asking = request({
+      port,
+      path,
+      agent,
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        authorization: `Bearer ${TOKEN}`, 'x-request-id': ID, 'content-type': 'application/json'
+      }
+    })
     asking.end(body && JSON.stringify(body))
     const [answer] = await once(asking, 'response') as [IncomingMessage]
     return { status: answer.statusCode, text: await text(answer) }
@@ -48,7 +62,8 @@ async function serve (t: Test, output?: string, workers = 1) {
       }
       return statuses
     },
-    lost: async (): Promise<number | undefined> => valueOf(parseMetrics((await ask('/metrics')).text), 'row_query_log_lines_lost_total'),
+    lost: async (): Promise<number
+      | undefined> => valueOf(parseMetrics((await ask('/metrics')).text), 'row_query_log_lines_lost_total'),
     /** Ends it by a signal. */
     async stop () {
       const from = performance.now()
@@ -118,7 +133,11 @@ t.test('once a pipe is read again, one line says how many lines were lost; all o
 
 t.test('lines that fit into memory are written once a full disk has space again', async (t: Test) => {
   const folder = temporaryFolder(t)
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]).status !== 0) return t.pass('no file system can be mounted here')
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]).status !== 0) {
+    return t.pass(
+      'no file system can be mounted here'
+    )
+  }
   t.teardown(() => spawnSync('umount', ['-l', folder]))
   const [log, other] = [join(folder, 'log'), join(folder, 'other')]
   writeFileSync(other, Buffer.alloc(90_000))
@@ -126,7 +145,8 @@ t.test('lines that fit into memory are written once a full disk has space again'
   t.same(await server.fill(300), { 404: 300 })
   t.throws(() => writeFileSync(join(folder, 'more'), Buffer.alloc(10_000)), { code: 'ENOSPC' })
   rmSync(other)
-  const lines = (): Array<{ msg: string }> => readFileSync(log, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line))
+  const lines = (): Array<{ msg: string }> =>
+    readFileSync(log, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line))
   t.match(await server.stop(), { code: 0 })
   t.equal(lines().filter(({ msg }) => msg === 'request').length, 300, 'the end writes what waited')
 })

@@ -22,11 +22,24 @@ const PATH = '/api/demo/products'
 const select = { verb: 'select', limit: 1 }
 const update = { verb: 'update', data: { newsletter: true }, filters: { id: 1 } }
 
-interface Line { pid: number, msg: string, ms?: number, signal?: string, worker?: number, workers?: number, requestId?: string, err?: { message: string } }
+interface Line {
+  pid: number,
+  msg: string,
+  ms?: number,
+  signal?: string,
+  worker?: number,
+  workers?: number,
+  requestId?: string,
+  err?: { message: string }
+}
 
-const linesOf = (stdout: string): Line[] => stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+const linesOf = (stdout: string): Line[] =>
+  stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
 
-const start = (t: Test, config: object, files: Record<string, string> = {}) => ({ cwd: t.testdir({ ...files, 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
+const start = (t: Test, config: object, files: Record<string, string> = {}) => ({
+  cwd: t.testdir({ ...files, 'row-query.json': JSON.stringify(config) }),
+  env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN }
+})
 
 /** A service with several workers on the demo database, which is a file. */
 async function serve (t: Test, config: object, files?: Record<string, string>, port = '0') {
@@ -51,7 +64,13 @@ interface Reply { readonly status: number | undefined, readonly headers: Incomin
 
 /** Sends a request on a connection of its own, which goes to the next worker. Without a body, it is a GET. */
 async function send (url: string, body?: object): Promise<Reply> {
-  const asking = request(url, { method: body === undefined ? 'GET' : 'POST', agent: false, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' } })
+  const asking = request(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json'
+    }
+  })
   asking.end(body && JSON.stringify(body))
   const [answer] = await once(asking, 'response') as [IncomingMessage]
   await text(answer)
@@ -85,7 +104,8 @@ function occupy ({ cwd, ask, workers }: Service): { readonly answers: Array<Prom
   }
 }
 
-const isClosed = ({ address }: Service): Promise<boolean> => send(`${address}/health/live`).then(() => false, () => true)
+const isClosed = ({ address }: Service): Promise<boolean> =>
+  send(`${address}/health/live`).then(() => false, () => true)
 
 t.test('two workers answer at one address as one service', async (t) => {
   const service = await serve(t, { workers: 2, rateLimit: { max: 60_001 }, metrics: { port: 0 } })
@@ -100,7 +120,10 @@ t.test('two workers answer at one address as one service', async (t) => {
     const pids = new Map((await withText('request')).map(({ requestId, pid }) => [requestId, pid]))
     t.same([...new Set(pids.values())].sort(), workers().sort(), 'both answer')
     t.same([...new Set(answers.map(({ headers }) => headers['ratelimit-limit']))].sort(), ['30000', '30001'])
-    t.same((await service.lines()).filter(({ msg }) => msg.startsWith('Server listening')).map(({ workers }) => workers), [2], 'one line says that all listen')
+    t.same(
+      (await service.lines()).filter(({ msg }) => msg.startsWith('Server listening')).map(({ workers }) => workers),
+      [2], 'one line says that all listen'
+    )
   })
 
   t.test('the metrics are those of all workers', async (t) => {
@@ -122,7 +145,9 @@ t.test('two workers answer at one address as one service', async (t) => {
     for (let each = 0; each < 2; each++) t.equal((await ask()).status, 200)
     t.equal(await requests(), before + 2)
     t.equal(valueOf(await scrape(), 'row_query_worker_exits_total'), 1)
-    t.same([...new Set((await withText('request')).slice(-2).map(({ pid }) => pid))].sort(), workers().sort(), 'the new one answers')
+    t.same([
+      ...new Set((await withText('request')).slice(-2).map(({ pid }) => pid))
+    ].sort(), workers().sort(), 'the new one answers')
   })
 
   t.test('SIGHUP reaches all', async (t) => {
@@ -141,7 +166,8 @@ t.test('two workers answer at one address as one service', async (t) => {
       await until('both have read', async () => await count('catalog reloaded') === before + 2)
     }
     const other = 'another token of 32 characters or more'
-    const statuses = async (): Promise<number[]> => await Promise.all(['one', 'two'].map(async () => (await service.post(PATH, select, other)).status))
+    const statuses = async (): Promise<number[]> =>
+      await Promise.all(['one', 'two'].map(async () => (await service.post(PATH, select, other)).status))
     t.same(await statuses(), [401, 401])
     write({ tokens: [{ name: 'other', sha256: hashToken(other), permissions: ['select'] }], bodyLimit: 5000 })
     await reload()
@@ -149,11 +175,14 @@ t.test('two workers answer at one address as one service', async (t) => {
     t.match(await withText('settings that a restart applies have changed'), [{ settings: ['bodyLimit'] }])
     const killed = workers()[0] as number
     process.kill(killed, 'SIGKILL')
-    await until('another one runs', async () => workers().length === 2 && !workers().includes(killed) && await count('worker is ready') === 4)
+    await until('another one runs', async () => workers().length === 2 && !workers().includes(killed) &&
+      await count('worker is ready') === 4)
     t.same(await statuses(), [200, 200])
     write({ tokens: [{ name: 'other', sha256: 'short', permissions: ['select'] }] })
     await reload()
-    t.match(await withText('the configuration cannot be used; the previous tokens and roles stay in use'), [{ level: 50, errors: [/^tokens\.0\.sha256: /] }])
+    t.match(await withText('the configuration cannot be used; the previous tokens and roles stay in use'), [
+      { level: 50, errors: [/^tokens\.0\.sha256: /] }
+    ])
     t.same(await statuses(), [200, 200])
     write({})
     await reload()
@@ -172,7 +201,10 @@ t.test('two workers answer at one address as one service', async (t) => {
     t.match(await Promise.all(answers), [{ status: 200 }, { status: 200 }])
     const { code, stdout, stderr } = await end
     t.same({ code, stderr }, { code: 0, stderr: '' })
-    t.same(linesOf(stdout).filter(({ msg }) => msg === 'request').slice(-2).map(({ pid }) => pid).sort(), all.sort(), 'each had one')
+    t.same(
+      linesOf(stdout).filter(({ msg }) => msg === 'request').slice(-2).map(({ pid }) => pid).sort(), all.sort(),
+      'each had one'
+    )
     t.same(all.filter(runs), [])
   })
 })
@@ -180,7 +212,9 @@ t.test('two workers answer at one address as one service', async (t) => {
 t.test('a worker that cannot start again is started until it can; if none is left, the service ends', async (t) => {
   const good = JSON.stringify([{ name: 'late', sha256: hashToken('x'.repeat(40)), permissions: ['select'] }])
   const databases = { demo: { url: 'sqlite:data/demo.db', pool: { size: 2 } } }
-  const service = await serve(t, { workers: 'auto', tokensFile: 'tokens.json', databases, metrics: true }, { 'tokens.json': good })
+  const service = await serve(t, { workers: 'auto', tokensFile: 'tokens.json', databases, metrics: true }, {
+    'tokens.json': good
+  })
   const write = (content: string): void => {
     const path = join(service.cwd, 'tokens.json')
     writeFileSync(`${path}.new`, content)
@@ -196,8 +230,12 @@ t.test('a worker that cannot start again is started until it can; if none is lef
   }
   t.equal(listening?.workers, 2, '"auto" is one worker for each core, and not more than pool.size')
   await service.ask(select, '/api/demo/none')
-  const scraped = await (await fetch(`${service.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).text()
-  t.equal(valueOf(parseMetrics(scraped), 'row_query_workers'), 2, 'on the main port, any worker shows the metrics of all')
+  const scraped = await (await fetch(`${service.address}/metrics`, {
+    headers: { authorization: `Bearer ${TOKEN}` }
+  })).text()
+  t.equal(
+    valueOf(parseMetrics(scraped), 'row_query_workers'), 2, 'on the main port, any worker shows the metrics of all'
+  )
 
   write('not JSON')
   process.kill(workers()[0] as number, 'SIGKILL')
@@ -212,7 +250,9 @@ t.test('a worker that cannot start again is started until it can; if none is lef
   for (const pid of workers()) process.kill(pid, 'SIGKILL')
   const { code, stdout } = await service.end
   t.equal(code, 2)
-  t.match(linesOf(stdout).find(({ msg }) => msg.startsWith('no worker is left')), { msg: 'no worker is left, and a new one cannot start', err: { message: /tokensFile/ } })
+  t.match(linesOf(stdout).find(({ msg }) => msg.startsWith('no worker is left')), {
+    msg: 'no worker is left, and a new one cannot start', err: { message: /tokensFile/ }
+  })
 })
 
 t.test('workers that are killed before they listen are started again, although no other one is left', async (t) => {
@@ -268,7 +308,8 @@ t.test('a worker that hangs stops neither the metrics nor the shutdown', async (
 
 const descriptorsOf = ({ child: { pid } }: Service): number => readdirSync(`/proc/${pid}/fd`).length
 
-t.test('connections on their way to a worker that is killed are answered by another, and none is left open', async (t) => {
+t.test('connections on their way to a worker that is killed are answered by another, and ' +
+  'none is left open', async (t) => {
   const service = await serve(t, { workers: 2 })
   const descriptors = (): number => descriptorsOf(service)
   const [killed = 0] = service.workers()
@@ -309,7 +350,10 @@ t.test('an error of the start is printed once, and nothing is left running', asy
     [{ port }, `port: ${taken}`],
     [{ port: 0, metrics: { port } }, `metrics.port: ${taken}`],
     [{ databases }, 'databases.shop.url: none.db does not exist'],
-    [{ databases: { shop: { url: 'sqlite::memory:' } } }, 'databases.shop.url: sqlite::memory: does not allow several workers, because each would have its own data']
+    [
+      { databases: { shop: { url: 'sqlite::memory:' } } },
+      'databases.shop.url: sqlite::memory: does not allow several workers, because each would have its own data'
+    ]
   ] as const) {
     const { cwd, env } = start(t, { workers: 2, logLevel: 'warn', ...config })
     t.strictSame(await runRowQuery(t, ['serve'], { cwd, env }), { code: 2, stdout: '', stderr: `row-query: ${line}\n` })

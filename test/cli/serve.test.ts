@@ -28,13 +28,22 @@ function folderWith (t: Test, { databases = [] as string[], config = {} }): stri
 
 for (const engine of await engines()) {
   t.test(`DATABASE_URL and API_TOKEN are sufficient (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table people (id int auto_increment primary key, name varchar(20) not null)'])
+    const database = await createTestDatabase(engine, [
+      'create table people (id int auto_increment primary key, name varchar(20) not null)'
+    ])
     t.teardown(() => database.drop())
     const server = await serveRowQuery(t, { env: { DATABASE_URL: database.url, API_TOKEN: TOKEN } })
-    t.match(await server.post(`/api/${database.name}/people`, insert, TOKEN), { status: 200, json: { data: { inserted: 1, id: 1 } } })
-    t.match(await server.post(`/api/${database.name}/people`, select, TOKEN), { json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } } })
+    t.match(await server.post(`/api/${database.name}/people`, insert, TOKEN), {
+      status: 200, json: { data: { inserted: 1, id: 1 } }
+    })
+    t.match(await server.post(`/api/${database.name}/people`, select, TOKEN), {
+      json: { data: { rows: [{ id: 1, name: 'Ada' }], count: 1 } }
+    })
     const [line = ''] = /curl .*/.exec(await server.printed(/curl .*\n/)) as RegExpExecArray
-    t.match(JSON.parse(await createShell(t, { TOKEN })(line)), { data: { rows: [{ name: 'Ada' }] } }, 'the request that is printed works')
+    t.match(
+      JSON.parse(await createShell(t, { TOKEN })(line)), { data: { rows: [{ name: 'Ada' }] } },
+      'the request that is printed works'
+    )
     const { stdout, stderr } = await server.stop()
     t.equal(stderr, '')
     t.match(stdout, `\n  address  ${server.address}/api/${database.name}/{people}\n`)
@@ -45,24 +54,50 @@ for (const engine of await engines()) {
 
 t.test('a SQLite file is served under its name; the log is readable with --log-format pretty', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, args: ['--log-format', 'pretty'], env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json' } })
+  const server = await serveRowQuery(t, {
+    cwd,
+    args: ['--log-format', 'pretty'],
+    env: {
+      DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json'
+    }
+  })
   t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 200, json: { data: { inserted: 1 } } })
   t.match(await server.printed(/request \{/), / INFO: request \{"requestId":"[^"]+","verb":"insert","database":"shop",/)
 })
 
-t.test('API_TOKEN has only the permissions of API_TOKEN_PERMISSIONS; with logFormat json, only JSON is printed', async (t) => {
+t.test('API_TOKEN has only the permissions of API_TOKEN_PERMISSIONS; with logFormat json, ' +
+  'only JSON is printed', async (t) => {
   const cwd = folderWith(t, { databases: ['shop'] })
-  const server = await serveRowQuery(t, { cwd, env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: 'select, update', ROW_QUERY_LOG_FORMAT: 'json' } })
+  const server = await serveRowQuery(t, {
+    cwd,
+    env: {
+      DATABASE_URL: 'sqlite:shop.db',
+      API_TOKEN: TOKEN,
+      API_TOKEN_PERMISSIONS: 'select, update',
+      ROW_QUERY_LOG_FORMAT: 'json'
+    }
+  })
   t.match(await server.post('/api/shop/people', select, TOKEN), { status: 200 })
-  t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 403, json: { error: { code: 'PERMISSION_DENIED' } } })
-  t.same((await server.stop()).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).msg), [`Server listening at ${server.address}`, 'request', 'request'])
+  t.match(await server.post('/api/shop/people', insert, TOKEN), {
+    status: 403, json: { error: { code: 'PERMISSION_DENIED' } }
+  })
+  t.same((await server.stop()).stdout.trimEnd().split('\n').map((line) => JSON.parse(line).msg), [
+    `Server listening at ${server.address}`, 'request', 'request'
+  ])
 })
 
 const config = {
   databases: { shop: { url: 'sqlite:shop.db' }, staff: { url: 'sqlite:staff.db' } },
   tokens: [
     { name: 'reader', sha256: hashToken('reads-all'), permissions: ['select'] },
-    { name: 'clerk', sha256: hashToken('writes-shop'), permissions: ['select', 'insert'], databases: { shop: ['people'] } }
+    {
+      name: 'clerk',
+      sha256: hashToken('writes-shop'),
+      permissions: ['select', 'insert'],
+      databases: {
+        shop: ['people']
+      }
+    }
   ],
   host: '127.0.0.1',
   prefix: '/from-file'
@@ -74,14 +109,22 @@ t.test('a configuration file names several databases and tokens', async (t) => {
   t.match(await server.post('/from-file/staff/people', select, 'reads-all'), { status: 200 })
   t.match(await server.post('/from-file/shop/people', insert, 'reads-all'), { status: 403 })
   t.match(await server.post('/from-file/shop/people', insert, 'writes-shop'), { status: 200 })
-  t.match(await server.post('/from-file/staff/people', select, 'writes-shop'), { status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } } })
+  t.match(await server.post('/from-file/staff/people', select, 'writes-shop'), {
+    status: 404, json: { error: { code: 'DATABASE_NOT_FOUND' } }
+  })
 })
 
 t.test('DATABASE_URL and API_TOKEN are added to the configuration file', async (t) => {
   const cwd = folderWith(t, { databases: ['shop', 'staff', 'third'], config })
-  const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', DATABASE_URL: 'sqlite:third.db', API_TOKEN: TOKEN } })
+  const server = await serveRowQuery(t, {
+    cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', DATABASE_URL: 'sqlite:third.db', API_TOKEN: TOKEN }
+  })
   for (const token of [TOKEN, 'reads-all']) {
-    for (const database of ['shop', 'third']) t.match(await server.post(`/from-file/${database}/people`, select, token), { status: 200 })
+    for (const database of ['shop', 'third']) {
+      t.match(
+        await server.post(`/from-file/${database}/people`, select, token), { status: 200 }
+      )
+    }
   }
 })
 
@@ -90,36 +133,64 @@ t.test('flags override the environment, which overrides the file', async (t) => 
   const cwd = folderWith(t, { databases: ['shop', 'staff'], config: settings })
   writeFileSync(join(cwd, 'flag.json'), JSON.stringify({ ...settings, prefix: '/from-flag' }))
   const env = { ROW_QUERY_CONFIG: 'row-query.json', HOST: 'not-used.invalid', PORT: '1', LOG_LEVEL: 'info' }
-  const server = await serveRowQuery(t, { cwd, env, args: ['--config', 'flag.json', '--host', '127.0.0.1', '--port', '0'] })
+  const server = await serveRowQuery(t, {
+    cwd, env, args: ['--config', 'flag.json', '--host', '127.0.0.1', '--port', '0']
+  })
   t.match(await server.post('/from-flag/shop/people', select, 'reads-all'), { status: 200 })
   t.match(await server.printed(/"msg":"request"/), /"level":30/, 'LOG_LEVEL is not that of the file')
 
-  const prefixed = await serveRowQuery(t, { cwd, env: { ...env, HOST: '127.0.0.1', PORT: '0', PATH_PREFIX: '/from-environment' } })
+  const prefixed = await serveRowQuery(t, {
+    cwd, env: { ...env, HOST: '127.0.0.1', PORT: '0', PATH_PREFIX: '/from-environment' }
+  })
   t.match(await prefixed.post('/from-environment/shop/people', select, 'reads-all'), { status: 200 })
-  t.match(await prefixed.post('/from-file/shop/people', select, 'reads-all'), { status: 404, json: { error: { code: 'NOT_FOUND' } } })
+  t.match(await prefixed.post('/from-file/shop/people', select, 'reads-all'), {
+    status: 404, json: { error: { code: 'NOT_FOUND' } }
+  })
 })
 
 t.test('an empty PATH_PREFIX puts the databases at the root', async (t) => {
   const server = await serveRowQuery(t, { env: { PATH_PREFIX: '', API_TOKEN: TOKEN } })
   t.match(await server.post('/demo/products', select, TOKEN), { status: 200 })
-  t.match(await server.post('/demo', select, TOKEN), { status: 400, json: { error: { code: 'INVALID_BODY' } } }, 'the path of operations')
+  t.match(
+    await server.post('/demo', select, TOKEN), { status: 400, json: { error: { code: 'INVALID_BODY' } } },
+    'the path of operations'
+  )
 })
 
 // a start that is refused
 
-interface Refused { because: string, env?: Record<string, string>, args?: string[], file?: unknown, lines: Array<string | RegExp> }
+interface Refused {
+  because: string, env?: Record<string, string>, args?: string[], file?: unknown, lines: Array<string | RegExp>
+}
 
 const SECRET = 'hunter2'
 const HOST = 'h'
 const gone = { url: 'mysql://root@127.0.0.1:1/shop' }
 
 const refused: Refused[] = [
-  { because: 'a SQLite file that is not there', env: { DATABASE_URL: 'sqlite:no/such.db' }, lines: ['databases.such.url: no/such.db does not exist'] },
-  { because: 'a SQLite file that is none', env: { DATABASE_URL: 'sqlite:row-query.json' }, file: 'x'.repeat(1000), lines: ['databases.row-query.url: row-query.json cannot be opened: file is not a database'] },
+  {
+    because: 'a SQLite file that is not there',
+    env: { DATABASE_URL: 'sqlite:no/such.db' },
+    lines: [
+      'databases.such.url: no/such.db does not exist'
+    ]
+  },
+  {
+    because: 'a SQLite file that is none',
+    env: { DATABASE_URL: 'sqlite:row-query.json' },
+    file: 'x'.repeat(1000),
+    lines: ['databases.row-query.url: row-query.json cannot be opened: file is not a database']
+  },
   {
     because: 'several in the file',
     env: { ROW_QUERY_CONFIG: 'row-query.json' },
-    file: { databases: { shop: { ...gone, pol: {}, pool: { size: 0 } } }, tokens: [{ name: 'x', sha256: SECRET, permissions: ['read'] }], prot: 1 },
+    file: {
+      databases: { shop: { ...gone, pol: {}, pool: { size: 0 } } },
+      tokens: [
+        { name: 'x', sha256: SECRET, permissions: ['read'] }
+      ],
+      prot: 1
+    },
     lines: [
       /^prot: is not a setting; did you mean "port"\?$/,
       /^databases\.shop\.pol: is not a setting; did you mean "pool"\?$/,
@@ -131,8 +202,16 @@ const refused: Refused[] = [
   {
     because: 'what only all of the file shows',
     env: { ROW_QUERY_CONFIG: 'row-query.json', PASSWORD: SECRET },
-    file: { databases: { shop: { url: `mysql://u:\${PASSWORD}@${HOST}` } }, tokens: [{ name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }] },
-    lines: ['databases.shop.url: must name one database after the host: mysql://host/name', 'tokens.0.databases.shpo: is not a configured database; the databases are shop']
+    file: {
+      databases: { shop: { url: `mysql://u:\${PASSWORD}@${HOST}` } },
+      tokens: [
+        { name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }
+      ]
+    },
+    lines: [
+      'databases.shop.url: must name one database after the host: mysql://host/name',
+      'tokens.0.databases.shpo: is not a configured database; the databases are shop'
+    ]
   }
 ]
 
@@ -156,14 +235,21 @@ t.test('a host that is not known is refused in one line', async (t) => {
 })
 
 for (const file of [{ databases: { gone } }, { databases: { gone }, tokens: [] }]) {
-  t.test(`with ${JSON.stringify(Object.keys(file))} the server starts, refuses every request and says how to make a token`, async (t) => {
+  t.test(`with ${JSON.stringify(Object.keys(file))} the server starts, refuses every request and says how to make a token`, async (
+    t
+  ) => {
     const cwd = t.testdir({ 'row-query.json': JSON.stringify(file) })
     const server = await serveRowQuery(t, { cwd, args: ['--config', 'row-query.json'] })
     for (const token of [undefined, 'demo', '']) {
-      t.match(await server.post('/api/shop/orders', { verb: 'select' }, token), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
+      t.match(await server.post('/api/shop/orders', { verb: 'select' }, token), {
+        status: 401, json: { error: { code: 'UNAUTHENTICATED' } }
+      })
     }
     const { stderr } = await server.stop()
-    t.match(stderr, /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/)
+    t.match(
+      stderr,
+      /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/
+    )
   })
 }
 
@@ -186,16 +272,27 @@ async function answersOf (t: Test, stdout: string, env = {}): Promise<any[]> {
   return answers
 }
 
-t.test('the first start without configuration creates the demo and prints three working requests, which change nothing', async (t) => {
+t.test('the first start without configuration creates the demo and prints three working requests, ' +
+  'which change nothing', async (t) => {
   const cwd = t.testdir()
   const server = await serveRowQuery(t, { cwd })
   const stdout = await server.printed(/"groupBy"/)
   t.ok(existsSync(join(cwd, 'data', 'demo.db')))
-  t.match(stdout, `address  ${server.address}/api/demo/{customers,categories,products,orders,order_items,order_totals}\n`)
+  t.match(
+    stdout, `address  ${server.address}/api/demo/{customers,categories,products,orders,order_items,order_totals}\n`
+  )
   t.match(stdout, printedToken)
   const answers = await answersOf(t, stdout)
   t.match(answers, [
-    { success: true, data: { rows: [{ sku: String, name: String, price: String, category: { name: 'Bicycle' } }, { category: { name: 'Bicycle' } }, { category: { name: 'Tea and coffee' } }], count: 3 } },
+    {
+      success: true,
+      data: {
+        rows: [{
+          sku: String, name: String, price: String, category: { name: 'Bicycle' }
+        }, { category: { name: 'Bicycle' } }, { category: { name: 'Tea and coffee' } }],
+        count: 3
+      }
+    },
     { success: true, data: { rows: [{ id: Number, customer: { name: String } }], count: 3 } },
     { success: true, data: { rows: [{ status: 'delivered' }], count: 6 } }
   ])
@@ -203,16 +300,24 @@ t.test('the first start without configuration creates the demo and prints three 
   t.equal(statSync(join(cwd, 'data', 'demo.token')).mode & 0o777, 0o600)
   const insert = { verb: 'insert', data: { customer_id: 1, ordered_at: '2026-11-20T10:15:00' } }
   const token = await tokenOf(server)
-  for (let sent = 0; sent < 2; sent++) t.match((await server.post('/api/demo/orders', insert, token, { 'idempotency-key': 'once' })).json, { data: { id: 151 } })
+  for (let sent = 0; sent < 2; sent++) {
+    t.match(
+      (await server.post('/api/demo/orders', insert, token, { 'idempotency-key': 'once' })).json, { data: { id: 151 } }
+    )
+  }
   const { code, stderr } = await server.stop()
   t.same({ code, stderr }, { code: 0, stderr: '' })
 })
 
-t.test('a second start keeps the rows and the token; row-query demo --reset makes the demo as new, also for a running server', async (t) => {
+t.test('a second start keeps the rows and the token; row-query demo --reset makes the demo as new, also ' +
+  'for a running server', async (t) => {
   const cwd = t.testdir()
   const first = await serveRowQuery(t, { cwd })
   const token = await tokenOf(first)
-  t.match(await first.post('/api/demo/customers', { verb: 'update', data: { name: 'Changed' }, filters: { id: 1 } }, token), { status: 200 })
+  t.match(
+    await first.post('/api/demo/customers', { verb: 'update', data: { name: 'Changed' }, filters: { id: 1 } }, token),
+    { status: 200 }
+  )
   await first.stop()
 
   const second = await serveRowQuery(t, { cwd })
@@ -220,7 +325,9 @@ t.test('a second start keeps the rows and the token; row-query demo --reset make
   const select = { verb: 'select', columns: ['name'], filters: { id: 1 } }
   t.match(await second.post('/api/demo/customers', select, token), { json: { data: { rows: [{ name: 'Changed' }] } } })
   t.match(await runRowQuery(t, ['demo', '--reset'], { cwd }), { code: 0, stderr: '' })
-  t.match(await second.post('/api/demo/customers', select, token), { json: { data: { rows: [{ name: 'Phạm Minh' }] } } })
+  t.match(await second.post('/api/demo/customers', select, token), {
+    json: { data: { rows: [{ name: 'Phạm Minh' }] } }
+  })
 })
 
 t.test('a configured token works and is not printed', async (t) => {
@@ -242,24 +349,35 @@ t.test('the requests are printed with the configured address and prefix', async 
 // JSON alone
 
 const json = { ROW_QUERY_LOG_FORMAT: 'json' }
-const readLines = (stdout: string) => stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, any>)
+const readLines = (stdout: string) =>
+  stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, any>)
 
 t.test('with the log format json, the demo writes nothing but JSON, its token included', async (t) => {
   const server = await serveRowQuery(t, { env: json })
   const [, token = ''] = /"token":"([^"]+)"/.exec(await server.printed(/this is the demo/)) as RegExpExecArray
   t.match(await server.post('/api/demo/orders', { verb: 'select', limit: 1 }, token), { status: 200 })
   const { stdout, stderr } = await server.stop()
-  t.match(readLines(stdout).filter(({ msg }) => msg !== 'request'), [{ msg: /Server listening/ }, { level: 40, msg: 'no database is configured: this is the demo', address: `${server.address}/api/demo`, path: 'data/demo.db', token: String }])
+  t.match(readLines(stdout).filter(({ msg }) => msg !== 'request'), [{ msg: /Server listening/ }, {
+    level: 40,
+    msg: 'no database is configured: this is the demo',
+    address: `${server.address}/api/demo`,
+    path: 'data/demo.db',
+    token: String
+  }])
   t.equal(stderr, '')
 })
 
 for (const tokens of [{ API_TOKEN: TOKEN }, {}]) {
   t.test(`so does a server with ${Object.keys(tokens).length} tokens`, async (t) => {
-    const server = await serveRowQuery(t, { env: { ...json, DATABASE_URL: 'mysql://root@127.0.0.1:1/shop', ...tokens } })
+    const server = await serveRowQuery(t, {
+      env: { ...json, DATABASE_URL: 'mysql://root@127.0.0.1:1/shop', ...tokens }
+    })
     const isSaid = Object.keys(tokens).length === 0
     if (isSaid) await server.printed(/no token/)
     const { stdout, stderr } = await server.stop()
-    t.equal(readLines(stdout).some(({ level, msg }) => level === 40 && msg === 'no token is configured, so all requests are refused'), isSaid)
+    t.equal(readLines(stdout).some(
+      ({ level, msg }) => level === 40 && msg === 'no token is configured, so all requests are refused'
+    ), isSaid)
     t.equal(stderr, '')
   })
 }
@@ -268,7 +386,12 @@ for (const tokens of [{ API_TOKEN: TOKEN }, {}]) {
 
 const selectOne = { verb: 'select', limit: 1 }
 
-const start = (t: Test, config: object) => ({ cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }), env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
+const start = (t: Test, config: object) => ({
+  cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }),
+  env: {
+    ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN
+  }
+})
 
 t.test('metrics on a separate port need no token and are not on the main port', async (t) => {
   const server = await serveRowQuery(t, start(t, { metrics: { port: 0 } }))
@@ -287,13 +410,18 @@ t.test('metrics on a separate port need no token and are not on the main port', 
 t.test('metrics on the main port, and no metrics', async (t) => {
   for (const [metrics, status] of [[true, 200], [false, 404]] as const) {
     const server = await serveRowQuery(t, start(t, { metrics }))
-    t.equal((await fetch(`${server.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, status)
+    t.equal(
+      (await fetch(`${server.address}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })).status, status
+    )
     t.match(await server.stop(), { code: 0, stderr: '' })
   }
 })
 
 t.test('metrics without a port, and with a setting that there is not, are refused', async (t) => {
-  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), { code: 2, stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; did you mean "port"\?$/m })
+  t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), {
+    code: 2,
+    stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; did you mean "port"\?$/m
+  })
 })
 
 t.test('the other commands accept a configuration with server settings', async (t) => {
@@ -303,7 +431,9 @@ t.test('the other commands accept a configuration with server settings', async (
   await server.stop()
   const check = await runRowQuery(t, ['check'], { cwd, env: { ...env, DATABASE_URL: 'sqlite:data/demo.db' } })
   t.match(check, { code: 0, stderr: '' })
-  const { code, stdout } = await runRowQuery(t, ['openapi'], { cwd, env: { ...env, DATABASE_URL: 'sqlite:data/demo.db' } })
+  const { code, stdout } = await runRowQuery(t, ['openapi'], {
+    cwd, env: { ...env, DATABASE_URL: 'sqlite:data/demo.db' }
+  })
   t.match({ code, servers: stdout }, { code: 0, servers: '/rows' })
 })
 

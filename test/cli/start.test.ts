@@ -50,17 +50,25 @@ t.test('the request is one that a token may send', async (t) => {
 })
 
 t.test('names are safe in a terminal and a shell', async (t) => {
-  const text = describeFirstContact({ ...at, tables: new Map([['shop', ["it's $(a)/\u001b[2J"]]]), grants: [everything] })
+  const text = describeFirstContact({
+    ...at, tables: new Map([['shop', ["it's $(a)/\u001b[2J"]]]), grants: [everything]
+  })
   t.match(text, "{it's%20%24(a)%2F%1B%5B2J}")
   t.match(text, "'http://[::1]:81/rows/shop/it%27s%20%24(a)%2F%1B%5B2J'")
 })
 
 t.test('only the first databases and tables are listed, and what is not known is said', async (t) => {
   const names = Array.from({ length: 500 }, (_, index) => `t${index}`)
-  const many = describeFirstContact({ ...at, tables: new Map(names.map((name) => [name, names])), grants: [everything] })
-  t.match(many, 'http://[::1]:81/rows/t9/{t0,t1,t2,t3,t4,t5,t6,t7,t8,t9,…}  (500 tables)\n           and 490 more databases\n')
+  const many = describeFirstContact({
+    ...at, tables: new Map(names.map((name) => [name, names])), grants: [everything]
+  })
+  t.match(
+    many, 'http://[::1]:81/rows/t9/{t0,t1,t2,t3,t4,t5,t6,t7,t8,t9,…}  (500 tables)\n           and 490 more databases\n'
+  )
   t.ok(many.length < 2000)
-  const none = describeFirstContact({ ...at, tables: new Map([['empty', []], ['down', undefined]]), grants: [everything] })
+  const none = describeFirstContact({
+    ...at, tables: new Map([['empty', []], ['down', undefined]]), grants: [everything]
+  })
   t.match(none, '/rows/empty/{table}  (there are no tables)\n')
   t.match(none, '/rows/down/{table}  (the database has not answered yet)\n')
   t.notMatch(none, 'curl')
@@ -112,7 +120,8 @@ t.test('only the warning of Node 22 about node:sqlite is suppressed', async (t) 
 
 // workers
 
-t.test('the pause doubles up to half a minute, and starts again after a worker that has run for a minute', async (t) => {
+t.test('the pause doubles up to half a minute, and starts again after a worker that ' +
+  'has run for a minute', async (t) => {
   const pauses: number[] = []
   for (let count = 0; count < 11; count++) pauses.push(nextPause(pauses.at(-1), 59_999))
   t.same(pauses, [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000])
@@ -156,8 +165,12 @@ t.test('counters, histograms and gauges of all workers are added up', async (t) 
   other.open.set(5)
   const value = await readMetrics(metrics)
   t.same([value('requests', { verb: 'select' }), value('requests', { verb: 'insert' })], [5, 1])
-  t.same([value('seconds_bucket', { le: '1' }), value('seconds_bucket', { le: '2' }), value('seconds_bucket', { le: '+Inf' }), value('seconds_sum')], [1, 2, 2, 2])
-  t.same([value('open'), value('version'), value('row_query_workers'), value('row_query_worker_exits_total')], [9, 1, 2, 0])
+  t.same([value('seconds_bucket', { le: '1' }), value('seconds_bucket', {
+    le: '2'
+  }), value('seconds_bucket', { le: '+Inf' }), value('seconds_sum')], [1, 2, 2, 2])
+  t.same([value('open'), value('version'), value('row_query_workers'), value('row_query_worker_exits_total')], [
+    9, 1, 2, 0
+  ])
 })
 
 t.test('what a worker that has ended had counted stays in the sums, and what it had open does not', async (t) => {
@@ -193,7 +206,9 @@ t.test('a worker that does not reply counts with its previous metrics, and concu
   t.equal(valueOf(parseMetrics(await metrics.metrics()), 'requests', { verb: 'select' }), 3, 'after a second')
   const without = metrics.metrics()
   metrics.remove(one.worker)
-  t.equal(valueOf(parseMetrics(await without), 'requests', { verb: 'select' }), 3, 'a worker that ends is not waited for')
+  t.equal(
+    valueOf(parseMetrics(await without), 'requests', { verb: 'select' }), 3, 'a worker that ends is not waited for'
+  )
 })
 
 // serve, in this process, without its log: pino would write that past `process.stdout`
@@ -202,22 +217,32 @@ interface Served {
   readonly stdout: string
   readonly stderr: string
   readonly address: string
-  /** Gives an event to the listeners that the program has added, and waits for the end of the process, which it does not reach. Resolves with its exit code. */
+  /**
+   * Gives an event to the listeners that the program has added, and waits for the end of the process, which it does not
+   * reach. Resolves with its exit code.
+   */
   end (event?: 'SIGTERM' | 'SIGINT' | 'uncaughtException', value?: unknown): Promise<unknown>
 }
 
 /** Runs `serve` until it listens. */
-async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKEN } }: { config?: Record<string, unknown>, args?: string[], env?: Record<string, string> }): Promise<Served> {
+async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKEN } }: {
+  config?: Record<string, unknown>, args?: string[], env?: Record<string, string>
+}): Promise<Served> {
   const before = new Map(process.eventNames().map((name) => [name, process.listeners(name as 'SIGTERM')]))
-  const added = (name: string | symbol): Function[] => process.listeners(name as 'SIGTERM').filter((each) => before.get(name)?.includes(each) !== true)
-  t.teardown(() => { for (const name of process.eventNames()) for (const each of added(name)) process.off(name, each as () => void) })
+  const added = (name: string | symbol): Function[] =>
+    process.listeners(name as 'SIGTERM').filter((each) => before.get(name)?.includes(each) !== true)
+  t.teardown(() => {
+    for (const name of process.eventNames()) for (const each of added(name)) process.off(name, each as () => void)
+  })
   // the timer of a shutdown keeps the process
   const file = { port: 0, logLevel: 'silent', shutdown: { timeout: 500 }, ...config }
   const cwd = t.testdir({ 'row-query.json': JSON.stringify(file) })
   const database = new DatabaseSync(`${cwd}/shop.db`)
   database.exec('create table people (id integer primary key)')
   database.close()
-  const { code, stdout, stderr } = await runInProcess(t, ['serve', '--config', 'row-query.json', ...args], { cwd, env: { DATABASE_URL: `sqlite:${cwd}/shop.db`, ...env } })
+  const { code, stdout, stderr } = await runInProcess(t, ['serve', '--config', 'row-query.json', ...args], {
+    cwd, env: { DATABASE_URL: `sqlite:${cwd}/shop.db`, ...env }
+  })
   t.equal(code, 0)
   const { promise: ended, resolve } = Promise.withResolvers<unknown>()
   t.intercept(process, 'exit', { value: resolve })
@@ -235,7 +260,11 @@ async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKE
 }
 
 async function ask (address: string, path: string, body: object = { verb: 'select' }): Promise<number> {
-  const response = await fetch(address + path, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', connection: 'close' }, body: JSON.stringify(body) })
+  const response = await fetch(address + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', connection: 'close' },
+    body: JSON.stringify(body)
+  })
   await response.arrayBuffer()
   return response.status
 }
@@ -254,14 +283,21 @@ t.test('a server answers under the address that it prints, and a signal ends it 
 })
 
 t.test('flags override the environment, which overrides the file', async (t) => {
-  const server = await serve(t as Test, { config: { port: 1, prefix: '/file' }, args: ['--host', '127.0.0.1', '--port', '0'], env: { API_TOKEN: TOKEN, HOST: 'not-used.invalid', PORT: '2', PATH_PREFIX: '/rows' } })
+  const server = await serve(t as Test, {
+    config: { port: 1, prefix: '/file' },
+    args: ['--host', '127.0.0.1', '--port', '0'],
+    env: { API_TOKEN: TOKEN, HOST: 'not-used.invalid', PORT: '2', PATH_PREFIX: '/rows' }
+  })
   t.equal(await ask(server.address, '/rows/shop/people'), 200)
   t.equal(await server.end(), 0)
 })
 
 t.test('a server without a token says how to make one', async (t) => {
   const server = await serve(t as Test, { env: {} })
-  t.match(server.stderr, /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/)
+  t.match(
+    server.stderr,
+    /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/
+  )
   t.equal(await ask(server.address, '/api/shop/people'), 401)
   t.equal(await server.end(), 0)
 })
@@ -273,7 +309,9 @@ t.test('with the log format json, nothing but JSON is printed', async (t) => {
 })
 
 t.test('a server that is ending is not ready, still answers, and closes each connection with its answer', async (t) => {
-  const { server: { app, drain }, post } = await startService(t as Test, 'sqlite::memory:', { database: { setup: ['create table people (id integer primary key)'] } })
+  const { server: { app, drain }, post } = await startService(t as Test, 'sqlite::memory:', {
+    database: { setup: ['create table people (id integer primary key)'] }
+  })
   const ready = async (): Promise<number> => (await app.inject('/health/ready')).statusCode
   t.same([await ready(), (await post('people', { verb: 'select' })).headers['connection']], [200, 'keep-alive'])
   await drain.start(0)
@@ -315,11 +353,16 @@ t.test('a port that is in use, and a host that is not one of this machine, are r
   const { port } = other.address() as AddressInfo
   const refused: Array<[env: Record<string, string>, line: string]> = [
     [{ PORT: String(port) }, `port: is in use by another program (127.0.0.1, port ${port})`],
-    [{ PORT: '0', ROW_QUERY_METRICS_PORT: String(port) }, `metrics.port: is in use by another program (127.0.0.1, port ${port})`],
+    [
+      { PORT: '0', ROW_QUERY_METRICS_PORT: String(port) },
+      `metrics.port: is in use by another program (127.0.0.1, port ${port})`
+    ],
     [{ HOST: '192.0.2.1' }, 'host: is not an address of this machine (192.0.2.1, port 3000)'],
     [{ HOST: 'x'.repeat(300) }, `host: cannot listen (EINVAL) (${'x'.repeat(300)}, port 3000)`]
   ]
   for (const [env, line] of refused) {
-    t.same(await runInProcess(t as Test, ['serve'], { env: { DATABASE_URL: 'sqlite::memory:', API_TOKEN: TOKEN, LOG_LEVEL: 'silent', ...env } }), { code: 2, stdout: '', stderr: `row-query: ${line}\n` })
+    t.same(await runInProcess(t as Test, ['serve'], {
+      env: { DATABASE_URL: 'sqlite::memory:', API_TOKEN: TOKEN, LOG_LEVEL: 'silent', ...env }
+    }), { code: 2, stdout: '', stderr: `row-query: ${line}\n` })
   }
 })

@@ -11,7 +11,9 @@ import { shop } from '../support/shop.ts'
 
 /** Serves an empty page and the client; `/moved` is a redirect. */
 async function startSite (t: Test): Promise<string> {
-  const { outputFiles: [file] } = await build({ entryPoints: [`${ROOT}src/client/index.ts`], bundle: true, minify: true, format: 'esm', write: false })
+  const { outputFiles: [file] } = await build({
+    entryPoints: [`${ROOT}src/client/index.ts`], bundle: true, minify: true, format: 'esm', write: false
+  })
   const server = createServer(({ url }, response) => {
     if (url === '/client.js') return response.writeHead(200, { 'content-type': 'text/javascript' }).end(file?.contents)
     if (url?.startsWith('/moved') === true) return response.writeHead(307, { location: '/elsewhere' }).end()
@@ -49,11 +51,15 @@ const PROGRAM = `async ({ url, closed, token }) => {
 t.test('the client in a browser', { skip: noBrowser }, async (t) => {
   const site = await startSite(t as Test)
   const browser = await startBrowser(t as Test)
-  await onEachEngine(t as Test, 'reads and writes from another origin', { schema: shop, only: ['sqlite'], options: { cors: { origins: [site] } } }, async (t, { server }) => {
+  await onEachEngine(t as Test, 'reads and writes from another origin', {
+    schema: shop, only: ['sqlite'], options: { cors: { origins: [site] } }
+  }, async (t, { server }) => {
     const address = await server.app.listen({ host: '127.0.0.1', port: 0 })
     const page = await browser.newPage()
     await page.goto(site)
-    const text = await page.evaluate(`(${PROGRAM})(${JSON.stringify({ url: `${address}/api`, closed: 'http://127.0.0.1:1/api', token: TOKEN })})`)
+    const text = await page.evaluate(
+      `(${PROGRAM})(${JSON.stringify({ url: `${address}/api`, closed: 'http://127.0.0.1:1/api', token: TOKEN })})`
+    )
     t.strictSame(JSON.parse(text as string), {
       large: { rows: [{ id: '9007199254740993n', note: 'browser' }], count: 1 },
       ids: [1, 2, '9007199254740993n'],

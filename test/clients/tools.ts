@@ -1,6 +1,7 @@
 /**
- * The tools of others that tests run: generators of clients, linters of documents and of the package, checks of pages. They are many times as large as the
- * development dependencies, so they have a package.json of their own, and are installed when a test needs them first.
+ * The tools of others that tests run: generators of clients, linters of documents and of the package, checks of pages.
+ * They are many times as large as the development dependencies, so they have a package.json of their own, and are
+ * installed when a test needs them first.
  *
  *     node test/clients/tools.ts     installs them
  */

@@ -1,4 +1,7 @@
-/** The configuration: from a file, variables and flags, with references to secrets, and the lines that say what is wrong with it. */
+/**
+ * The configuration: from a file, variables and flags, with references to secrets, and the lines that say what is wrong
+ * with it.
+ */
 import { execFileSync } from 'node:child_process'
 import { truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +23,9 @@ const shop = { url: 'mysql://root@127.0.0.1/shop' }
 const reader = { name: 'reader', sha256: 'a'.repeat(64), permissions: ['select'] }
 
 /** Loads with a file of that content, if there is one; text is written as it is. */
-function load ({ env = {}, flags = {}, file }: { env?: Environment, flags?: Flags, file?: unknown }): ReturnType<typeof loadConfig> {
+function load ({ env = {}, flags = {}, file }: {
+  env?: Environment, flags?: Flags, file?: unknown
+}): ReturnType<typeof loadConfig> {
   if (file === undefined) return loadConfig(env, flags)
   const path = join(t.testdirName, 'row-query.json')
   writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file))
@@ -76,10 +81,21 @@ t.test('the demo creates no token if tokens are configured', async (t) => {
 
 const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: object }> = [
   { what: 'DATABASE_URL', from: { env: { DATABASE_URL: shop.url } }, config: { databases: { shop } } },
-  { what: 'DATABASE_URL of a SQLite file', from: { env: { DATABASE_URL: 'sqlite:a/b.c.db' } }, config: { databases: { 'b.c': { url: 'sqlite:a/b.c.db' } } } },
+  {
+    what: 'DATABASE_URL of a SQLite file',
+    from: { env: { DATABASE_URL: 'sqlite:a/b.c.db' } },
+    config: {
+      databases: { 'b.c': { url: 'sqlite:a/b.c.db' } }
+    }
+  },
   {
     what: 'DATABASE_URL beside a file, with the settings that the file has for its name',
-    from: { env: { DATABASE_URL: shop.url }, file: { databases: { other: shop, shop: { url: 'mysql://elsewhere/shop', pool: { size: 2 } } } } },
+    from: {
+      env: { DATABASE_URL: shop.url },
+      file: {
+        databases: { other: shop, shop: { url: 'mysql://elsewhere/shop', pool: { size: 2 } } }
+      }
+    },
     config: { databases: { other: shop, shop: { ...shop, pool: { size: 2 } } } }
   },
   {
@@ -90,11 +106,18 @@ const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: ob
   {
     what: 'API_TOKEN_PERMISSIONS, each once',
     from: { env: { DATABASE_URL: shop.url, API_TOKEN: TOKEN, API_TOKEN_PERMISSIONS: ' select,insert, select' } },
-    config: { databases: { shop }, tokens: [{ name: 'API_TOKEN', sha256: hashToken(TOKEN), permissions: ['select', 'insert'] }] }
+    config: {
+      databases: { shop }, tokens: [{ name: 'API_TOKEN', sha256: hashToken(TOKEN), permissions: ['select', 'insert'] }]
+    }
   },
   {
     what: 'the environment over the file',
-    from: { env: { HOST: '::1', PORT: '81', PATH_PREFIX: '/b', LOG_LEVEL: 'warn' }, file: { databases: { shop }, host: '::', port: 80, prefix: '/a', logLevel: 'info' } },
+    from: {
+      env: { HOST: '::1', PORT: '81', PATH_PREFIX: '/b', LOG_LEVEL: 'warn' },
+      file: {
+        databases: { shop }, host: '::', port: 80, prefix: '/a', logLevel: 'info'
+      }
+    },
     config: { databases: { shop }, host: '::1', port: 81, prefix: '/b', logLevel: 'warn' }
   },
   {
@@ -112,44 +135,174 @@ for (const { what, from, config } of loaded) {
 
 t.test('--config wins over ROW_QUERY_CONFIG', async (t) => {
   const folder = t.testdir({ 'a.json': JSON.stringify({ databases: { shop } }), 'b.json': '{}' })
-  t.same(loadConfig({ ROW_QUERY_CONFIG: join(folder, 'b.json') }, { config: join(folder, 'a.json') }).config, { databases: { shop } })
+  t.same(loadConfig({ ROW_QUERY_CONFIG: join(folder, 'b.json') }, { config: join(folder, 'a.json') }).config, {
+    databases: { shop }
+  })
 })
 
 const SECRET = 'hunter2-and-so-on-up-to-the-32-characters'
 
 const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], lines: Array<string | RegExp> }> = [
-  { because: 'a port that is no number', from: { flags: { port: '3e3' } }, lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
-  { because: 'a port that is too large', from: { env: { PORT: '65536' } }, lines: ['PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'] },
-  { because: 'an empty host', from: { env: { HOST: '' } }, lines: [/^HOST: is empty; it must be a string that is not empty \(/] },
-  { because: 'a prefix with a slash at its end', from: { env: { PATH_PREFIX: '/api/' } }, lines: ['PATH_PREFIX: must be a path such as /api, without a trailing slash'] },
-  { because: 'an unknown log level', from: { env: { LOG_LEVEL: 'loud' } }, lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/] },
-  { because: 'another kind of database', from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } }, lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'] },
-  { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: ['DATABASE_URL: is empty'] },
-  { because: 'a database whose name cannot stand in a path', from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } }, lines: [/^DATABASE_URL: is not a valid name \(databases by name: 1 to 64 letters/] },
-  { because: 'such a name in the file', from: { file: { databases: { 'my/shop': shop } } }, lines: [/^databases\.my\/shop: is not a valid name \(/] },
-  { because: 'a token that no header can carry', from: { env: { API_TOKEN: `${SECRET}\n` } }, lines: ['API_TOKEN: must be printable ASCII without spaces'] },
-  { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: is empty'] },
-  { because: 'a token that can be guessed', from: { env: { API_TOKEN: SECRET.slice(0, 31) } }, lines: ['API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one'] },
-  { because: 'one of two variables that belong together, once', from: { env: { HTTPS_CERT: 'a.pem', HTTPS_KEY: '' } }, lines: [/^HTTPS_KEY: is empty/] },
-  { because: 'an unknown permission', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } }, lines: ['API_TOKEN_PERMISSIONS: must be a comma-separated list of select, insert, update, delete'] },
-  { because: 'empty permissions', from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } }, lines: [/^API_TOKEN_PERMISSIONS: is empty; it must be a comma-separated list of/] },
-  { because: 'permissions of no token', from: { env: { API_TOKEN_PERMISSIONS: 'select' } }, lines: ['API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'] },
-  { because: 'a file that is not there', from: { flags: { config: 'nowhere.json' } }, lines: ['--config: nowhere.json cannot be read'] },
-  { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: is empty'] },
-  { because: 'a file that breaks off', from: { file: `{ "${SECRET}": ` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48'] },
-  { because: 'a file with a comma too many', from: { file: `{\n  "${SECRET}": 1,\n}` }, lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'] },
-  { because: 'a file that holds a list', from: { file: [] }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },
-  { because: 'a file that holds null', from: { file: 'null' }, lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'] },
-  { because: 'a list of databases, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: [shop] } }, lines: [/^databases: must be an object that is not empty \(/] },
-  { because: 'an entry that is no object, which DATABASE_URL does not hide', from: { env: { DATABASE_URL: shop.url }, file: { databases: { shop: SECRET } } }, lines: ['databases.shop: must be an object'] },
   {
-    because: 'several settings, some by their schemas and some by their meaning: all are reported, and none because of another',
+    because: 'a port that is no number',
+    from: { flags: { port: '3e3' } },
+    lines: [
+      '--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'
+    ]
+  },
+  {
+    because: 'a port that is too large',
+    from: { env: { PORT: '65536' } },
+    lines: [
+      'PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'
+    ]
+  },
+  {
+    because: 'an empty host',
+    from: { env: { HOST: '' } },
+    lines: [
+      /^HOST: is empty; it must be a string that is not empty \(/
+    ]
+  },
+  {
+    because: 'a prefix with a slash at its end',
+    from: { env: { PATH_PREFIX: '/api/' } },
+    lines: [
+      'PATH_PREFIX: must be a path such as /api, without a trailing slash'
+    ]
+  },
+  {
+    because: 'an unknown log level',
+    from: { env: { LOG_LEVEL: 'loud' } },
+    lines: [
+      /^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/
+    ]
+  },
+  {
+    because: 'another kind of database',
+    from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } },
+    lines: [
+      'DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'
+    ]
+  },
+  { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: ['DATABASE_URL: is empty'] },
+  {
+    because: 'a database whose name cannot stand in a path',
+    from: { env: { DATABASE_URL: 'mysql://h/my%20shop' } },
+    lines: [/^DATABASE_URL: is not a valid name \(databases by name: 1 to 64 letters/]
+  },
+  {
+    because: 'such a name in the file',
+    from: { file: { databases: { 'my/shop': shop } } },
+    lines: [
+      /^databases\.my\/shop: is not a valid name \(/
+    ]
+  },
+  {
+    because: 'a token that no header can carry',
+    from: { env: { API_TOKEN: `${SECRET}\n` } },
+    lines: [
+      'API_TOKEN: must be printable ASCII without spaces'
+    ]
+  },
+  { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: is empty'] },
+  {
+    because: 'a token that can be guessed',
+    from: { env: { API_TOKEN: SECRET.slice(0, 31) } },
+    lines: [
+      'API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one'
+    ]
+  },
+  {
+    because: 'one of two variables that belong together, once',
+    from: { env: { HTTPS_CERT: 'a.pem', HTTPS_KEY: '' } },
+    lines: [/^HTTPS_KEY: is empty/]
+  },
+  {
+    because: 'an unknown permission',
+    from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: 'select,drop' } },
+    lines: ['API_TOKEN_PERMISSIONS: must be a comma-separated list of select, insert, update, delete']
+  },
+  {
+    because: 'empty permissions',
+    from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } },
+    lines: [
+      /^API_TOKEN_PERMISSIONS: is empty; it must be a comma-separated list of/
+    ]
+  },
+  {
+    because: 'permissions of no token',
+    from: { env: { API_TOKEN_PERMISSIONS: 'select' } },
+    lines: [
+      'API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'
+    ]
+  },
+  {
+    because: 'a file that is not there',
+    from: { flags: { config: 'nowhere.json' } },
+    lines: [
+      '--config: nowhere.json cannot be read'
+    ]
+  },
+  { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: is empty'] },
+  {
+    because: 'a file that breaks off',
+    from: { file: `{ "${SECRET}": ` },
+    lines: [
+      'ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48'
+    ]
+  },
+  {
+    because: 'a file with a comma too many',
+    from: { file: `{\n  "${SECRET}": 1,\n}` },
+    lines: [
+      'ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'
+    ]
+  },
+  {
+    because: 'a file that holds a list',
+    from: { file: [] },
+    lines: [
+      'ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'
+    ]
+  },
+  {
+    because: 'a file that holds null',
+    from: { file: 'null' },
+    lines: [
+      'ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'
+    ]
+  },
+  {
+    because: 'a list of databases, which DATABASE_URL does not hide',
+    from: { env: { DATABASE_URL: shop.url }, file: { databases: [shop] } },
+    lines: [/^databases: must be an object that is not empty \(/]
+  },
+  {
+    because: 'an entry that is no object, which DATABASE_URL does not hide',
+    from: { env: { DATABASE_URL: shop.url }, file: { databases: { shop: SECRET } } },
+    lines: ['databases.shop: must be an object']
+  },
+  {
+    because: 'several settings, some by their schemas and some by their meaning: all are reported, and none ' +
+      'because of another',
     from: {
       env: { PORT: 'x', ROW_QUERY_HTTP_REQUEST_TIMEOUT: '5' },
       file: {
-        databases: { shop: { url: 'postgres://h/d' }, crm: { ...shop, pol: 1 }, log: { ...shop, pool: { size: 1, minimum: 2 } }, gone: { url: `mysql://\${${SECRET.replaceAll('-', '_').toUpperCase()}_}@h/d` } },
-        tokens: [{ ...reader, expires: 'soon' }, { ...reader, permissions: ['read'] }, { ...reader, name: 'other', databases: { crm: '*', gone: ['x'], nope: '*' } }, { ...reader, name: 'other', sha256: 'b'.repeat(64) }],
-        jwt: [{ issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: '/role' }, { issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: 'role' }],
+        databases: {
+          shop: { url: 'postgres://h/d' },
+          crm: { ...shop, pol: 1 },
+          log: { ...shop, pool: { size: 1, minimum: 2 } },
+          gone: { url: `mysql://\${${SECRET.replaceAll('-', '_').toUpperCase()}_}@h/d` }
+        },
+        tokens: [
+          { ...reader, expires: 'soon' }, { ...reader, permissions: ['read'] },
+          { ...reader, name: 'other', databases: { crm: '*', gone: ['x'], nope: '*' } },
+          { ...reader, name: 'other', sha256: 'b'.repeat(64) }
+        ],
+        jwt: [{ issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: '/role' }, {
+          issuer: 'i', audience: 'a', secret: 'short', algorithms: ['HS256'], role: 'role'
+        }],
         roles: { clerk: { permissions: ['select'] } },
         trustProxy: ['10.0.0.0/99']
       }
@@ -172,9 +325,30 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
       'jwt.0.algorithms: HS256 requires a secret of at least 32 bytes'
     ]
   },
-  { because: 'a schema that is no text', from: { file: { databases: { shop }, $schema: 1 } }, lines: [/^\$schema: is not a setting/] },
-  { because: 'a claim without its slash', from: { file: { databases: { shop }, tokens: [{ ...reader, databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } }] } }, lines: [/^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$claim: must be a JSON Pointer/] },
-  { because: 'an object of tokens, which API_TOKEN does not hide', from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } }, lines: [/^tokens: must be a list \(/] }
+  {
+    because: 'a schema that is no text',
+    from: { file: { databases: { shop }, $schema: 1 } },
+    lines: [
+      /^\$schema: is not a setting/
+    ]
+  },
+  {
+    because: 'a claim without its slash',
+    from: {
+      file: {
+        databases: { shop },
+        tokens: [
+          { ...reader, databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } }
+        ]
+      }
+    },
+    lines: [/^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$claim: must be a JSON Pointer/]
+  },
+  {
+    because: 'an object of tokens, which API_TOKEN does not hide',
+    from: { env: { API_TOKEN: SECRET }, file: { databases: { shop }, tokens: { reader } } },
+    lines: [/^tokens: must be a list \(/]
+  }
 ]
 
 for (const { because, from, lines } of refusedLoads) {
@@ -217,7 +391,9 @@ const readFrom: Array<[env: Record<string, string>, settings: object]> = [
   [{ ROW_QUERY_METRICS_PORT: '9090', ROW_QUERY_METRICS: 'true' }, { metrics: { port: 9090 } }],
   [{ ROW_QUERY_METRICS_PORT: '9090', ROW_QUERY_METRICS: 'false' }, { metrics: false }],
   [{ ROW_QUERY_HTTPS_CERT: 'a', HTTPS_CERT: 'b', HTTPS_KEY: 'c' }, { https: { cert: 'a', key: 'c' } }],
-  [{ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_STATEMENT_TIMEOUT: '7' }, { databases: { shop: { ...shop, pool: { size: 20 }, statementTimeout: 7 } } }]
+  [{ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_STATEMENT_TIMEOUT: '7' }, {
+    databases: { shop: { ...shop, pool: { size: 20 }, statementTimeout: 7 } }
+  }]
 ]
 
 for (const [env, settings] of readFrom) {
@@ -227,21 +403,28 @@ for (const [env, settings] of readFrom) {
 }
 
 t.test('variables override the file and are merged into its objects; those of databases apply to each', async (t) => {
-  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { ...shop, pool: { size: 5, queue: 6 } }, crm: shop }, limits: { offset: 1, filterDepth: 2 }, docs: true }) })}/row-query.json`
+  const config =
+    `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { ...shop, pool: { size: 5, queue: 6 } }, crm: shop }, limits: { offset: 1, filterDepth: 2 }, docs: true }) })}/row-query.json`
   const env = { ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_LIMITS_OFFSET: '3', ROW_QUERY_DOCS: 'false' }
   t.same(loadConfig(env, { config }).config, {
     databases: { shop: { ...shop, pool: { size: 20, queue: 6 } }, crm: { ...shop, pool: { size: 20 } } },
     limits: { offset: 3, filterDepth: 2 },
     docs: false
   })
-  t.match(loadConfig({ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_DOCS: 'false' }, {}).config, { databases: { demo: { pool: { size: 20 } } }, docs: false }, 'also to the demo')
+  t.match(loadConfig({ ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_DOCS: 'false' }, {})
+    .config, { databases: { demo: { pool: { size: 20 } } }, docs: false }, 'also to the demo')
 })
 
 const HUGE = '9'.repeat(30)
 const refusedValues: Array<[name: string, text: string, line: RegExp]> = [
-  ...['', '1e3', HUGE, '0', '-1', ' 20', '+5', '0x10', '1.5', '💥', 'NaN'].map((text): [string, string, RegExp] => ['ROW_QUERY_POOL_SIZE', text, /^ROW_QUERY_POOL_SIZE: (is empty; it )?must be an integer from 1 to 1000 \(maximum number of connections\)$/]),
+  ...['', '1e3', HUGE, '0', '-1', ' 20', '+5', '0x10', '1.5', '💥', 'NaN'].map((text): [string, string, RegExp] => [
+    'ROW_QUERY_POOL_SIZE', text,
+    /^ROW_QUERY_POOL_SIZE: (is empty; it )?must be an integer from 1 to 1000 \(maximum number of connections\)$/
+  ]),
   ['ROW_QUERY_BODY_LIMIT', HUGE, /^ROW_QUERY_BODY_LIMIT: must be an integer of at least 1 \(/],
-  ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => ['ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: (is empty; it )?must be true or false \(/]),
+  ...['', 'TRUE', 'yes', '1', 'null'].map((text): [string, string, RegExp] => [
+    'ROW_QUERY_DOCS', text, /^ROW_QUERY_DOCS: (is empty; it )?must be true or false \(/
+  ]),
   ['ROW_QUERY_METRICS', '{}', /^ROW_QUERY_METRICS: must be true or false \(/],
   ['ROW_QUERY_OPENAPI', 'all', /^ROW_QUERY_OPENAPI: must be "token" or "public" or "off" \(/],
   ['ROW_QUERY_TRUST_PROXY', '', /^ROW_QUERY_TRUST_PROXY: is empty; it must be a list/],
@@ -294,8 +477,13 @@ t.test('an unknown variable is refused, with the name that is probably meant', a
     t.ok(line.length < 200)
     t.notMatch(line, 'hunter2')
   }
-  t.same(findUnknownVariables({ 'ROW_QUERY_\n\u001b[2J': '' }, []), [String.raw`"ROW_QUERY_\n\u001b[2J": is not a variable of row-query`])
-  t.same(findUnknownVariables({ ROW_QUERY: '', MY_ROW_QUERY_DOC: '', ROW_QUERY_CONFIG: '' }, []), [], 'other names are nothing of ours')
+  t.same(findUnknownVariables({ 'ROW_QUERY_\n\u001b[2J': '' }, []), [
+    String.raw`"ROW_QUERY_\n\u001b[2J": is not a variable of row-query`
+  ])
+  t.same(
+    findUnknownVariables({ ROW_QUERY: '', MY_ROW_QUERY_DOC: '', ROW_QUERY_CONFIG: '' }, []), [],
+    'other names are nothing of ours'
+  )
 })
 
 t.test('variables that Kubernetes adds for a service called row-query or row-query-metrics are ignored', async (t) => {
@@ -314,7 +502,10 @@ t.test('variables that Kubernetes adds for a service called row-query or row-que
   }
   t.same(withoutServices({ ...added, PATH: '/bin' }), { PATH: '/bin' })
   t.same(loadConfig({ ...ROOT, ...added, PORT: '81' }, {}).config, { databases: { shop }, port: 81 })
-  t.same([...VARIABLES.keys()].filter((name) => withoutServices({ [name]: '1' })[name] === undefined), [], 'no variable of a setting has such a name')
+  t.same(
+    [...VARIABLES.keys()].filter((name) => withoutServices({ [name]: '1' })[name] === undefined), [],
+    'no variable of a setting has such a name'
+  )
 })
 
 // references to variables and files
@@ -323,7 +514,9 @@ t.test('variables that Kubernetes adds for a service called row-query or row-que
 const reference = (text: string): string => text.replaceAll('§', '$')
 
 const ODD_SECRET = reference('hunter2"\\ and so on: §{HOME}')
-const secrets = t.testdir({ secret: `${ODD_SECRET}\n`, crlf: 'a\r\n', two: 'a\n\n', empty: '', newline: '\n', folder: {} })
+const secrets = t.testdir({
+  secret: `${ODD_SECRET}\n`, crlf: 'a\r\n', two: 'a\n\n', empty: '', newline: '\n', folder: {}
+})
 writeFileSync(join(secrets, 'latin1'), Buffer.from('caf\xe9', 'latin1'))
 writeFileSync(join(secrets, 'largest'), 'x'.repeat(1_048_576))
 writeFileSync(join(secrets, 'large'), '')
@@ -356,12 +549,15 @@ t.test('references are replaced by variables and files', async (t) => {
   t.equal(replaced(`§{file:${secrets}/largest}`).length, 1_048_576)
 })
 
-const form = reference('setting.0: after §{, the name of a variable or file:path and a closing brace are required; write §§{ for the characters §{')
+const form = reference('setting.0: after §{, the name of a variable or file:path and a closing brace are required; ' +
+  'write §§{ for the characters §{')
 const broken: Array<[text: string, error: string]> = [
   ['§{NOPE}', 'setting.0: the variable NOPE is not set'],
   ['§{constructor}', 'setting.0: the variable constructor is not set'],
   ['§{EMPTY}', 'setting.0: the variable EMPTY is empty'],
-  ...['§{', '§{}', '§{NAME', '§{NAME:-x}', '§{ NAME }', '§{file:}', '§{1}', '§{💥}', '§{§{NAME}}'].map((text): [string, string] => [text, form]),
+  ...['§{', '§{}', '§{NAME', '§{NAME:-x}', '§{ NAME }', '§{file:}', '§{1}', '§{💥}', '§{§{NAME}}'].map(
+    (text): [string, string] => [text, form]
+  ),
   ...[
     ['nowhere', 'cannot be read (ENOENT)'],
     ['folder', 'is not a regular file'],
@@ -370,7 +566,9 @@ const broken: Array<[text: string, error: string]> = [
     ['empty', 'is empty'],
     ['newline', 'is empty'],
     ['latin1', 'is not UTF-8 text']
-  ].map(([name, reason]): [string, string] => [`§{file:${secrets}/${name}}`, `setting.0: the file ${secrets}/${name} ${reason}`]),
+  ].map(([name, reason]): [string, string] => [
+    `§{file:${secrets}/${name}}`, `setting.0: the file ${secrets}/${name} ${reason}`
+  ]),
   ['§{file:/dev/zero}', 'setting.0: the file /dev/zero is not a regular file']
 ]
 
@@ -389,10 +587,16 @@ t.test('the configuration has the values, and errors name the setting once and n
     writeFileSync(join(secrets, 'row-query.json'), reference(JSON.stringify(file)))
     return loadConfig({ ...variables, ROW_QUERY_SERVICE_HOST: 'db' }, { config: join(secrets, 'row-query.json') })
   }
-  const { config } = load({ databases: { shop: { url: 'mysql://shop:§{PASSWORD}@§{ROW_QUERY_SERVICE_HOST}/shop' } } }, { PASSWORD: 'a%22b' })
+  const { config } = load({ databases: { shop: { url: 'mysql://shop:§{PASSWORD}@§{ROW_QUERY_SERVICE_HOST}/shop' } } }, {
+    PASSWORD: 'a%22b'
+  })
   t.same(config.databases, { shop: { url: 'mysql://shop:a%22b@db/shop' } })
 
-  const file = { databases: { shop: { url: '§{file:nowhere}' } }, tokens: [{ name: 'x', sha256: '§{HASH}', permissions: ['select'] }], docs: '§{SECRET}' }
+  const file = {
+    databases: { shop: { url: '§{file:nowhere}' } },
+    tokens: [{ name: 'x', sha256: '§{HASH}', permissions: ['select'] }],
+    docs: '§{SECRET}'
+  }
   t.throws(() => load(file, { SECRET: ODD_SECRET }), new ConfigError([
     'databases.shop.url: the file nowhere cannot be read (ENOENT)',
     'tokens.0.sha256: the variable HASH is not set',
@@ -405,25 +609,42 @@ t.test('the configuration has the values, and errors name the setting once and n
 const described: Array<[mistake: string, schema: TSchema, value: unknown]> = [
   ['a: is required', Type.Object({ a: Type.Integer() }), {}],
   ['a: is required (how many)', Type.Object({ a: Type.Integer({ description: 'how many' }) }), {}],
-  ['b: is not a setting; the settings are a', Type.Object({ a: Type.Optional(Type.Integer()) }, { additionalProperties: false }), { b: 1 }],
-  ['B: is not a valid name (letters)', Type.Record(Type.String({ pattern: '^[a-z]$' }), Type.Integer(), { additionalProperties: false, description: 'letters' }), { B: 1 }],
+  ['b: is not a setting; the settings are a', Type.Object({ a: Type.Optional(Type.Integer()) }, {
+    additionalProperties: false
+  }), { b: 1 }],
+  ['B: is not a valid name (letters)', Type.Record(Type.String({ pattern: '^[a-z]$' }), Type.Integer(), {
+    additionalProperties: false, description: 'letters'
+  }), { B: 1 }],
   ['configuration: must be an integer from 1 to 9', Type.Integer({ minimum: 1, maximum: 9 }), 10],
   ['configuration: must be an integer of at least 1 (size)', Type.Integer({ minimum: 1, description: 'size' }), 1.5],
   ['configuration: must be true or false', Type.Boolean(), 'yes'],
   ['configuration: must be a string', Type.String(), 1],
   ['configuration: must be three letters', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 'a'],
-  ['configuration: must be a string (three letters)', Type.String({ pattern: '^[a-z]{3}$', description: 'three letters' }), 1],
+  ['configuration: must be a string (three letters)', Type.String({
+    pattern: '^[a-z]{3}$', description: 'three letters'
+  }), 1],
   ['configuration: must be a string that is not empty', Type.String({ minLength: 1 }), ''],
   ['configuration: must be a string of 0 to 2 characters', Type.String({ maxLength: 2 }), 'abc'],
   ['configuration: must be a string of 1 to 2 characters', Type.String({ minLength: 1, maxLength: 2 }), 'abc'],
-  ['configuration: must be "*" or a list that is not empty', Type.Union([Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })]), 'x'],
+  ['configuration: must be "*" or a list that is not empty', Type.Union([
+    Type.Literal('*'), Type.Array(Type.String(), { minItems: 1 })
+  ]), 'x'],
   ['0: must be a string', Type.Union([Type.Literal('*'), Type.Array(Type.String())]), [1]],
-  ['a.b: must be a string or a number or null', Type.Union([Type.Number(), Type.Object({ a: Type.Object({ b: Type.Union([Type.String(), Type.Number(), Type.Null()]) }) })]), { a: { b: true } }],
+  ['a.b: must be a string or a number or null', Type.Union([
+    Type.Number(), Type.Object({ a: Type.Object({ b: Type.Union([Type.String(), Type.Number(), Type.Null()]) }) })
+  ]), { a: { b: true } }],
   ['configuration: must be a list', Type.Array(Type.String()), 'x'],
-  ['configuration: must be a list that is not empty, without duplicates', Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']],
+  [
+    'configuration: must be a list that is not empty, without duplicates',
+    Type.Array(Type.String(), { minItems: 1, uniqueItems: true }), ['x', 'x']
+  ],
   ['configuration: must be an object', Type.Object({}), []],
-  ['configuration: must be an object that is not empty', Type.Record(Type.String(), Type.String(), { minProperties: 1 }), {}],
-  ['a.0.b/~c: must be a string', Type.Object({ a: Type.Array(Type.Record(Type.String(), Type.String())) }), { a: [{ 'b/~c': 1 }] }]
+  ['configuration: must be an object that is not empty', Type.Record(Type.String(), Type.String(), {
+    minProperties: 1
+  }), {}],
+  ['a.0.b/~c: must be a string', Type.Object({ a: Type.Array(Type.Record(Type.String(), Type.String())) }), {
+    a: [{ 'b/~c': 1 }]
+  }]
 ]
 
 for (const [mistake, schema, value] of described) {
@@ -434,32 +655,51 @@ for (const [mistake, schema, value] of described) {
 
 t.test('each invalid setting has one line, with the name of its flag or variable', async (t) => {
   const schema = Type.Object({ a: Type.String({ minLength: 1, pattern: '^x' }), b: Type.Integer() })
-  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), ['b: is required', '--a: must be a string that is not empty'])
+  t.same(findConfigErrors(schema, { a: '' }, new Map([['a', '--a']])), [
+    'b: is required', '--a: must be a string that is not empty'
+  ])
   t.same(findConfigErrors(schema, { a: 'x', b: 1 }), [])
 })
 
 // JSON of files and flags
 
 t.test('integers that JavaScript would round are bigints', async (t) => {
-  t.strictSame(parseConfigJson('{"a":9007199254740991,"b":9007199254740993,"c":[-18446744073709551616],"d":1e20,"e":0.1,"f":"9007199254740993"}'), {
+  t.strictSame(parseConfigJson(
+    '{"a":9007199254740991,"b":9007199254740993,"c":[-18446744073709551616],"d":1e20,"e":0.1,"f":"9007199254740993"}'
+  ), {
     a: 9007199254740991, b: 9007199254740993n, c: [-18446744073709551616n], d: 1e20, e: 0.1, f: '9007199254740993'
   })
 })
 
 t.test('a repeated key is refused, and so is what is not JSON, without quoting the file', async (t) => {
   t.throws(() => parseConfigJson('{"claims":{"tenant":1,"tenant":2}}'), { message: 'has a key twice in one object' })
-  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"t\\u0065nant":2}}'), { message: 'has a key twice in one object' })
+  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"t\\u0065nant":2}}'), {
+    message: 'has a key twice in one object'
+  })
   t.throws(() => parseConfigJson('{"a":1,\n}'), { message: 'is not valid JSON, line 2 column 1' })
   t.throws(() => parseConfigJson('{"secret": hunter2}'), { message: 'is not valid JSON, line 1 column 12' })
   t.throws(() => parseConfigJson(''), { message: 'is empty' })
   t.throws(() => parseConfigJson('\ufeff{}'), { message: 'is not valid JSON, line 1 column 1' })
-  t.strictSame(parseConfigJson('{"a":":","b":{"a":1},"c":[{"a":2},{"a":3}]}'), { a: ':', b: { a: 1 }, c: [{ a: 2 }, { a: 3 }] })
+  t.strictSame(parseConfigJson('{"a":":","b":{"a":1},"c":[{"a":2},{"a":3}]}'), {
+    a: ':', b: { a: 1 }, c: [{ a: 2 }, { a: 3 }]
+  })
 })
 
-t.test('a number of more digits than a double has, and a nesting that is too deep, are refused with their position', async (t) => {
-  for (const number of ['0.1234567890123456789', '9007199254740993.5', '-12345678901234567890.0', '1e400', '123456789012345678e2']) {
-    t.throws(() => parseConfigJson(`{"a": "${number}",\n "b": [${number}]}`), { message: 'has a number of more digits than are kept, line 2 column 8; write it as a string' }, number)
+t.test('a number of more digits than a double has, and a nesting that is too deep, are refused ' +
+  'with their position', async (t) => {
+  for (const number of [
+    '0.1234567890123456789', '9007199254740993.5', '-12345678901234567890.0', '1e400', '123456789012345678e2'
+  ]) {
+    t.throws(() => parseConfigJson(`{"a": "${number}",\n "b": [${number}]}`), {
+      message: 'has a number of more digits than are kept, line 2 column 8; write it as a string'
+    }, number)
   }
-  for (const number of ['0.1', '1.50', '100.00', '1e20', '1.0', '5e-324', '0.30000000000000004', '-0', '0e5']) t.equal(parseConfigJson(number), Number(number))
-  t.throws(() => parseConfigJson(`{\n"a": ${'["]",'.repeat(100_000)}`), { message: 'is nested too deeply, line 2 column 5001' })
+  for (const number of ['0.1', '1.50', '100.00', '1e20', '1.0', '5e-324', '0.30000000000000004', '-0', '0e5']) {
+    t.equal(
+      parseConfigJson(number), Number(number)
+    )
+  }
+  t.throws(() => parseConfigJson(`{\n"a": ${'["]",'.repeat(100_000)}`), {
+    message: 'is nested too deeply, line 2 column 5001'
+  })
 })

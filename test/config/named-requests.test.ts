@@ -7,8 +7,16 @@ import { createShop } from '../../src/demo/shop.ts'
 import { createServer } from '../../src/server/server.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 
-const role = { for: 'requests', permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: { orders: {}, items: {}, log: { permissions: ['insert'] } } } }
-const roles = { front: role, reader: { ...role, permissions: ['select'] }, clerk: { permissions: ['select'], databases: '*' } }
+const role = {
+  for: 'requests',
+  permissions: ['select', 'insert', 'update', 'delete'],
+  databases: {
+    shop: { orders: {}, items: {}, log: { permissions: ['insert'] } }
+  }
+}
+const roles = {
+  front: role, reader: { ...role, permissions: ['select'] }, clerk: { permissions: ['select'], databases: '*' }
+}
 const select = { verb: 'select', columns: ['id'] }
 
 /** The lines of a configuration with one request. */
@@ -70,7 +78,9 @@ t.test('a request that is right has no line', async (t) => {
     { verb: 'update', filters: { id: 1 }, data: { id: x } }
   ]
   for (const body of optional) t.same(inBody(body, { optional: true }), [], JSON.stringify(body))
-  t.same(errorsOf({ table: undefined, parameters: { x: {} }, body: { operations: [{ ...select, table: 'orders', filters: { id: x } }] } }), [])
+  t.same(errorsOf({
+    table: undefined, parameters: { x: {} }, body: { operations: [{ ...select, table: 'orders', filters: { id: x } }] }
+  }), [])
 })
 
 t.test('a parameter in another place is a mistake', async (t) => {
@@ -123,11 +133,17 @@ t.test('a parameter in another place is a mistake', async (t) => {
     [{ verb: 'update', filters: { id: 1 }, data: { n: 1 }, expect: x }, 'body.expect']
   ]
   for (const [body, path] of cases) t.same(inBody(body), [`${path}: ${HERE}`], JSON.stringify(body))
-  t.same(inBody({ ...select, filters: { id: { $param: 'x', $ref: '/0/id' } } }), ['body.filters.id: "$param" must be the only key'])
+  t.same(inBody({ ...select, filters: { id: { $param: 'x', $ref: '/0/id' } } }), [
+    'body.filters.id: "$param" must be the only key'
+  ])
   for (const name of ['y', '__proto__', 'constructor', 1, null]) {
-    t.same(inBody({ ...select, filters: { id: { $param: name }, n: x } }), ['body.filters.id: "$param" must be the name of one of the "parameters"'])
+    t.same(inBody({ ...select, filters: { id: { $param: name }, n: x } }), [
+      'body.filters.id: "$param" must be the name of one of the "parameters"'
+    ])
   }
-  t.same(inBody({ ...select, filters: { id: x, n: { $in: x } } }), ['body.filters.n.$in: "x" is a list in one place and a value in another'])
+  t.same(inBody({ ...select, filters: { id: x, n: { $in: x } } }), [
+    'body.filters.n.$in: "x" is a list in one place and a value in another'
+  ])
   t.same(inBody(select), ['parameters.x: stands nowhere in the body'])
 })
 
@@ -141,14 +157,21 @@ t.test('an optional parameter stands only where it is a condition less', async (
     [{ ...select, filters: { id: [1, x] } }, 'body.filters.id.1'],
     [{ ...select, filters: { id: { $in: [x] } } }, 'body.filters.id.$in.0'],
     [{ ...select, filters: { id: { $between: [1, x] } } }, 'body.filters.id.$between.1'],
-    [{ ...select, filters: { $match: { columns: ['a'], text: x } }, orderBy: [{ $match: 'DESC' }] }, 'body.filters.$match.text'],
+    [
+      { ...select, filters: { $match: { columns: ['a'], text: x } }, orderBy: [{ $match: 'DESC' }] },
+      'body.filters.$match.text'
+    ],
     [{ verb: 'select', aggregates: { n: { $count: '*', filters: { id: x } } } }, 'body.aggregates.n.filters.id'],
     [{ verb: 'update', filters: { id: x }, data: { n: 1 } }, 'body.filters.id'],
     [{ verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] }, 'body.data.0.id'],
     [{ verb: 'delete', filters: { id: x } }, 'body.filters.id'],
     [{ verb: 'insert', data: { id: x }, onConflict: { key: ['id'] } }, 'body.data.id']
   ]
-  for (const [body, path] of cases) t.same(inBody(body, { optional: true }), [`${path}: ${ONLY_LESS}`], JSON.stringify(body))
+  for (const [body, path] of cases) {
+    t.same(
+      inBody(body, { optional: true }), [`${path}: ${ONLY_LESS}`], JSON.stringify(body)
+    )
+  }
 })
 
 t.test('what a parameter says of itself', async (t) => {
@@ -159,10 +182,19 @@ t.test('what a parameter says of itself', async (t) => {
     [filters, { optional: true, default: 1 }, 'parameters.x.default: is not allowed beside "optional"'],
     [filters, { default: { $param: 'x' } }, 'parameters.x.default: must not contain "$param"'],
     [filters, { default: { a: [{ $param: 'x' }] } }, 'parameters.x.default: must not contain "$param"'],
-    [filters, { default: null }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
+    [
+      filters, { default: null },
+      'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'
+    ],
     [list, { default: 1 }, 'parameters.x.default: must be a list'],
-    [list, { default: [1, null] }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
-    [{ verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] }, { default: null }, 'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'],
+    [
+      list, { default: [1, null] },
+      'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'
+    ],
+    [
+      { verb: 'update', filters: {}, key: ['id'], data: [{ id: x, n: 1 }] }, { default: null },
+      'parameters.x.default: must not be null, which is only a value of columns of "data", and of "after"'
+    ],
     [{ ...select, filters: { id: { $startsWith: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
     [{ ...select, filters: { id: { $contains: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
     [{ ...select, after: x }, { default: [] }, 'parameters.x.default: must not be a list'],
@@ -182,31 +214,53 @@ t.test('what a parameter says of itself', async (t) => {
 })
 
 t.test('hostile definitions have a line each', async (t) => {
-  const nested = (levels: number, wrap: (inner: unknown) => unknown, inner: unknown = 1): unknown => levels === 0 ? inner : wrap(nested(levels - 1, wrap, inner))
+  const nested = (levels: number, wrap: (inner: unknown) => unknown, inner: unknown = 1): unknown =>
+    levels === 0 ? inner : wrap(nested(levels - 1, wrap, inner))
   const deep = (levels: number): unknown => nested(levels, (inner) => [inner])
   const circle: { filters: Record<string, unknown> } = { ...select, filters: { id: x } }
   circle.filters['n'] = circle
   const cases: Array<[object, object | undefined, string]> = [
-    [{ ...select, filters: nested(3000, (inner) => ({ $and: [inner] }), { id: x }) }, {}, 'body.filters: is nested deeper than 200 levels'],
+    [
+      { ...select, filters: nested(3000, (inner) => ({ $and: [inner] }), { id: x }) }, {},
+      'body.filters: is nested deeper than 200 levels'
+    ],
     [{ verb: 'insert', data: { id: x, j: deep(3000) } }, {}, 'body.data: is nested deeper than 200 levels'],
-    [{ verb: 'insert', data: { id: x } }, { default: deep(3000) }, 'parameters.x.default: is nested deeper than 200 levels'],
+    [
+      { verb: 'insert', data: { id: x } }, { default: deep(3000) },
+      'parameters.x.default: is nested deeper than 200 levels'
+    ],
     [circle, {}, 'body.filters: is nested deeper than 200 levels'],
     [{ verb: 'delete', filters: { id: x, n: undefined } }, {}, 'body: "n" is undefined, which JSON does not have'],
     [{ ...select, filters: { id: x, n: NaN } }, {}, 'body: "n" is NaN, which JSON does not have'],
     [{ ...select, filters: { id: x, n: () => 1 } }, {}, 'body: "n" is [Function: n], which JSON does not have'],
     [{ ...select, filters: new Map([['id', x]]) }, {}, 'body: "filters" is [Map], which JSON does not have'],
-    [{ ...select, filters: { id: x } }, { default: undefined }, 'parameters.x: "default" is undefined, which JSON does not have'],
+    [
+      { ...select, filters: { id: x } }, { default: undefined },
+      'parameters.x: "default" is undefined, which JSON does not have'
+    ],
     [{ ...select, filters: x }, {}, `body.filters: ${HERE}`],
     [{ ...select, filters: { $param: { id: 1 } } }, {}, `body.filters: ${HERE}`],
     [{ verb: 'insert', data: { n: 1, ...x } }, {}, `body.data: ${HERE}`],
-    [{ operations: [{ ...select, table: 'orders', filters: { id: x } }] }, {}, 'table: is not allowed with operations, which name their tables']
+    [
+      { operations: [{ ...select, table: 'orders', filters: { id: x } }] }, {},
+      'table: is not allowed with operations, which name their tables'
+    ]
   ]
   for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line])
   t.same(inBody({ verb: 'insert', data: { id: x, j: deep(150) } }), [])
-  t.same(inBody(JSON.parse('{"verb": "insert", "data": {"__proto__": {"$param": "x"}, "constructor": 1}}')), [], 'columns may have these names')
-  t.same(errorsOf({ parameters: { constructor: {} }, body: { ...select, filters: { id: { $param: 'constructor' } } } }), [])
-  t.match(errorsOf({ parameters: JSON.parse('{"__proto__": {}}'), body: select })[0], /^requests\.r\.parameters\.__proto__: is not a valid name/)
-  t.same(errorsOf({ table: undefined, parameters: { x: {} }, body: { ...select, filters: { id: x } } }), ['requests.r.table: is required for a body with a verb'])
+  t.same(
+    inBody(JSON.parse('{"verb": "insert", "data": {"__proto__": {"$param": "x"}, "constructor": 1}}')), [],
+    'columns may have these names'
+  )
+  t.same(
+    errorsOf({ parameters: { constructor: {} }, body: { ...select, filters: { id: { $param: 'constructor' } } } }), []
+  )
+  t.match(errorsOf({
+    parameters: JSON.parse('{"__proto__": {}}'), body: select
+  })[0], /^requests\.r\.parameters\.__proto__: is not a valid name/)
+  t.same(errorsOf({ table: undefined, parameters: { x: {} }, body: { ...select, filters: { id: x } } }), [
+    'requests.r.table: is required for a body with a verb'
+  ])
 })
 
 t.test('a reference in operations leads to an earlier one', async (t) => {
@@ -221,49 +275,105 @@ t.test('a reference in operations leads to an earlier one', async (t) => {
     [{ ...select, filters: { id: ['a', { $ref: '/2/id' }] } }, 'filters.id.1', AHEAD],
     [{ ...select, filters: { $or: [{ id: { $gt: { $ref: '/1/id' } } }] } }, 'filters.$or.0.id.$gt', AHEAD],
     [{ ...select, filters: { id: { $like: { $ref: '/1/id' } } } }, 'filters.id.$like', AHEAD],
-    [{ ...select, include: { items: { columns: ['id'], filters: { id: { $in: [{ $ref: '/1/id' }] } } } } }, 'include.items.filters.id.$in.0', AHEAD]
+    [
+      { ...select, include: { items: { columns: ['id'], filters: { id: { $in: [{ $ref: '/1/id' }] } } } } },
+      'include.items.filters.id.$in.0', AHEAD
+    ]
   ]
   const first = { table: 'orders', verb: 'insert', data: { id: x } }
-  const lines = (body: object) => errorsOf({ table: undefined, parameters: { x: {} }, body: { operations: [first, { table: 'orders', ...body }] } })
+  const lines = (body: object) => errorsOf({
+    table: undefined, parameters: { x: {} }, body: { operations: [first, { table: 'orders', ...body }] }
+  })
   for (const [body, path, reason] of cases) t.equal(lines(body)[0], `requests.r.body.operations.1.${path}: ${reason}`)
   t.same(lines({ ...select, filters: { id: { $ref: '/0/id' } } }), [])
-  t.same(lines({ verb: 'insert', data: { meta: { $eq: { $ref: '/1/id' } }, other: { a: { $ref: '/1/id' } } } }), [], 'within a JSON value it is none')
+  t.same(
+    lines({ verb: 'insert', data: { meta: { $eq: { $ref: '/1/id' } }, other: { a: { $ref: '/1/id' } } } }), [],
+    'within a JSON value it is none'
+  )
   t.same(inBody({ verb: 'insert', data: { id: x, meta: { $ref: '/1/id' } } }), [], 'nor outside of operations')
 })
 
 t.test('the body, the database and the rights of a request', async (t) => {
-  const front = (body: object, as = 'front'): string[] => errorsOf({ as, body }).map((line) => line.replace(/^requests\.r\./, ''))
+  const front = (body: object, as = 'front'): string[] =>
+    errorsOf({ as, body }).map((line) => line.replace(/^requests\.r\./, ''))
   const cases: Array<[readonly string[], string]> = [
-    [errorsOf({ database: 'shp', body: select }), 'requests.r.database: is not a configured database; did you mean "shop"?'],
-    [errorsOf({ body: { verb: 'read' } }), 'requests.r.body.verb: "verb" must be one of select, insert, update, delete'],
-    [errorsOf({ body: { verb: 'delete' } }), 'requests.r.body.filters: delete requires "filters" that restrict the affected rows'],
+    [
+      errorsOf({ database: 'shp', body: select }),
+      'requests.r.database: is not a configured database; did you mean "shop"?'
+    ],
+    [
+      errorsOf({ body: { verb: 'read' } }), 'requests.r.body.verb: "verb" must be one of select, insert, update, delete'
+    ],
+    [
+      errorsOf({ body: { verb: 'delete' } }),
+      'requests.r.body.filters: delete requires "filters" that restrict the affected rows'
+    ],
     [errorsOf({ body: { ...select, limit: 1001 } }), 'requests.r.body.limit: "limit" must be from 1 to 1000'],
-    [errorsOf({ body: { verb: 'insert', data: {}, dryRun: true } }), 'requests.r.body.dryRun: is not allowed in a named request'],
-    [errorsOf({ maxAge: 1, body: { verb: 'insert', data: {} } }), 'requests.r.maxAge: is only allowed with a request that only selects'],
+    [
+      errorsOf({ body: { verb: 'insert', data: {}, dryRun: true } }),
+      'requests.r.body.dryRun: is not allowed in a named request'
+    ],
+    [
+      errorsOf({ maxAge: 1, body: { verb: 'insert', data: {} } }),
+      'requests.r.maxAge: is only allowed with a request that only selects'
+    ],
     [front(select, 'frnt'), 'as: is not one of the "roles"; did you mean "front"?'],
     [front(select, 'clerk'), 'as: must be a role with "for": "requests"'],
     [front({ verb: 'select' }), 'body.columns: is required with "as": the columns to show'],
-    [front({ ...select, include: { items: {} } }), 'body.include.items.columns: is required with "as": the columns to show'],
-    [front({ verb: 'delete', filters: { id: 1 }, returning: '*' }), 'body.returning: must be a list of columns with "as"'],
+    [
+      front({ ...select, include: { items: {} } }),
+      'body.include.items.columns: is required with "as": the columns to show'
+    ],
+    [
+      front({ verb: 'delete', filters: { id: 1 }, returning: '*' }),
+      'body.returning: must be a list of columns with "as"'
+    ],
     [front({ verb: 'insert', data: {} }, 'reader'), 'body: the role "reader" does not have the permission insert'],
-    [front({ ...select, include: { log: { columns: ['id'] } } }), 'body: the role "front" may not select from table "log"'],
-    [front({ ...select, include: { secret: { columns: ['id'] } } }), 'body: the role "front" may not select from table "secret"'],
-    [errorsOf({ table: 'secret', as: 'front', body: select }), 'requests.r.body: the role "front" has no permission on table "secret"']
+    [
+      front({ ...select, include: { log: { columns: ['id'] } } }),
+      'body: the role "front" may not select from table "log"'
+    ],
+    [
+      front({ ...select, include: { secret: { columns: ['id'] } } }),
+      'body: the role "front" may not select from table "secret"'
+    ],
+    [
+      errorsOf({ table: 'secret', as: 'front', body: select }),
+      'requests.r.body: the role "front" has no permission on table "secret"'
+    ]
   ]
   for (const [lines, line] of cases) t.same(lines, [line])
-  t.same(errorsOf({ body: select }, { requests: { select: { database: 'shop', table: 'orders', body: select } } }), ['requests.select: is the name of a tool; give the request another name'])
-  t.match(errorsOf({}, { requests: { '1st': { database: 'shop', body: select } } })[0], /^requests\.1st: is not a valid name/)
-  t.match(errorsOf({ description: 'x'.repeat(2001), body: select })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)
+  t.same(errorsOf({ body: select }, { requests: { select: { database: 'shop', table: 'orders', body: select } } }), [
+    'requests.select: is the name of a tool; give the request another name'
+  ])
+  t.match(
+    errorsOf({}, { requests: { '1st': { database: 'shop', body: select } } })[0], /^requests\.1st: is not a valid name/
+  )
+  t.match(errorsOf({
+    description: 'x'.repeat(2001), body: select
+  })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)
   t.match(errorsOf({ maxAge: 86_401, body: select })[0], /^requests\.r\.maxAge: must be an integer from 1 to 86400/)
-  t.match(errorsOf({}, { databases: { shop: { url: 'sqlite::memory:' }, requests: { url: 'sqlite::memory:' } }, requests: {} }), ['databases.requests: is the path of named requests; give the database another name'])
+  t.match(errorsOf({}, {
+    databases: { shop: { url: 'sqlite::memory:' }, requests: { url: 'sqlite::memory:' } }, requests: {}
+  }), ['databases.requests: is the path of named requests; give the database another name'])
 })
 
 t.test('at most 1,000 requests, each with at most 100 parameters', async (t) => {
-  const many = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
-  const each = (count: number) => ({ parameters: many(count), body: { ...select, filters: { $or: Object.keys(many(count)).map((name) => ({ id: { $param: name } })) } } })
+  const many = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
+  const each = (count: number) => ({
+    parameters: many(count),
+    body: {
+      ...select, filters: { $or: Object.keys(many(count)).map((name) => ({ id: { $param: name } })) }
+    }
+  })
   t.same(errorsOf(each(100)), [])
   t.match(errorsOf(each(101)), [/^requests\.r\.parameters: must be an object of at most 100 entries/])
-  const all = (count: number): object => ({ requests: Object.fromEntries(Object.keys(many(count)).map((name) => [name, { database: 'shop', table: 'orders', body: select }])) })
+  const all = (count: number): object => ({
+    requests: Object.fromEntries(
+      Object.keys(many(count)).map((name) => [name, { database: 'shop', table: 'orders', body: select }])
+    )
+  })
   t.same(errorsOf({}, all(1000)), [])
   t.match(errorsOf({}, all(1001)), [/^requests: must be an object of at most 1000 entries/])
 })
@@ -271,9 +381,13 @@ t.test('at most 1,000 requests, each with at most 100 parameters', async (t) => 
 t.test('tools name requests, and generic ones may be left out', async (t) => {
   t.same(errorsOf({ body: select }, { mcp: { verbs: [] } }), [])
   for (const requests of ['*', ['r'], []]) t.same(errorsOf({ body: select }, { mcp: { verbs: [], requests } }), [])
-  t.same(errorsOf({ body: select }, { mcp: { requests: ['r', 'q'] } }), ['mcp.requests.1: is not one of the "requests"'])
+  t.same(errorsOf({ body: select }, { mcp: { requests: ['r', 'q'] } }), [
+    'mcp.requests.1: is not one of the "requests"'
+  ])
   t.match(errorsOf({ body: select }, { mcp: { requests: 'r' } })[0], /^mcp\.requests: must be/)
-  t.same(errorsOf({}, { requests: undefined, mcp: { requests: '*' } }), ['mcp.requests: is only allowed beside "requests"'])
+  t.same(errorsOf({}, { requests: undefined, mcp: { requests: '*' } }), [
+    'mcp.requests: is only allowed beside "requests"'
+  ])
   t.same(errorsOf({}, { requests: undefined, mcp: { verbs: [] } }), ['mcp.verbs: must not be empty without "requests"'])
 })
 
@@ -284,31 +398,56 @@ t.test('grants name requests that they can call', async (t) => {
   t.same(lines(['r']), [])
   t.same(lines('*'), [])
   t.same(lines(['s']), ['tokens.0.requests.0: is not one of the "requests"'])
-  t.match(errorsOf({ body: select }, { tokens: [{ ...token, requests: ['r'] }] })[0], /^tokens\.0\.requests\.0: "r" has no "as"/)
+  t.match(errorsOf({ body: select }, {
+    tokens: [{ ...token, requests: ['r'] }]
+  })[0], /^tokens\.0\.requests\.0: "r" has no "as"/)
   t.match(errorsOf({ body: select }, { tokens: [token] })[0], /^tokens\.0\.permissions: is required/)
-  t.match(errorsOf({ body: select }, { roles: { ...roles, clerk: { requests: ['q'] } } })[0], /^roles\.clerk\.requests\.0: is not one/)
-  t.match(errorsOf({ body: select }, { roles: { ...roles, clerk: { permissions: ['select'] } } })[0], /^roles\.clerk\.databases: is required/)
-  t.match(errorsOf({ body: select }, { roles: { ...roles, other: { ...role, requests: '*' } } })[0], /^roles\.other\.requests: is not allowed with "for"/)
+  t.match(errorsOf({ body: select }, {
+    roles: { ...roles, clerk: { requests: ['q'] } }
+  })[0], /^roles\.clerk\.requests\.0: is not one/)
+  t.match(errorsOf({ body: select }, {
+    roles: { ...roles, clerk: { permissions: ['select'] } }
+  })[0], /^roles\.clerk\.databases: is required/)
+  t.match(errorsOf({ body: select }, {
+    roles: { ...roles, other: { ...role, requests: '*' } }
+  })[0], /^roles\.other\.requests: is not allowed with "for"/)
 })
 
-t.test('docs/named-requests.md: the page calls two requests of the configuration, with a token that can do nothing else', async (t) => {
+t.test('docs/named-requests.md: the page calls two requests of the configuration, with a token that ' +
+  'can do nothing else', async (t) => {
   const blocks = codeBlocks(readDocument('docs/named-requests.md'))
-  const [config, page] = ['json config', 'js page'].map((kind) => blocks.find((block) => block.kind === kind)?.text as string) as [string, string]
+  const [config, page] = ['json config', 'js page'].map(
+    (kind) => blocks.find((block) => block.kind === kind)?.text as string
+  ) as [string, string]
   const path = `${t.testdir()}/shop.db`
   createShop(path)
-  const { app } = await createServer({ options: JSON.parse(config.replace('data/demo.db', path).replace(/"sha256": "\w+"/, `"sha256": "${hashToken('website')}"`)), prefix: '/api', logLevel: 'silent' })
+  const { app } = await createServer({
+    options: JSON.parse(config.replace(
+      'data/demo.db', path
+    ).replace(/"sha256": "\w+"/, `"sha256": "${hashToken('website')}"`)),
+    prefix: '/api',
+    logLevel: 'silent'
+  })
   t.teardown(() => app.close())
   const answers: number[] = []
-  const fetch = async (url: string, { method = 'GET', headers = {}, body = '' }: { method?: 'GET' | 'POST', headers?: Record<string, string>, body?: string } = {}) => {
-    const response = await app.inject({ method, url: url.replace('https://rows.example.com', ''), headers, ...(body !== '' && { payload: body }) })
+  const fetch = async (url: string, { method = 'GET', headers = {}, body = '' }: {
+    method?: 'GET' | 'POST', headers?: Record<string, string>, body?: string
+  } = {}) => {
+    const response = await app.inject({
+      method, url: url.replace('https://rows.example.com', ''), headers, ...(body !== '' && { payload: body })
+    })
     answers.push(response.statusCode)
     return { json: async () => response.json() }
   }
   // eslint-disable-next-line no-new-func
-  const run = new Function('token', 'fetch', `return (async () => {${page}; return data })()`) as (token: string, call: typeof fetch) => Promise<any>
+  const run = new Function(
+    'token', 'fetch', `return (async () => {${page}; return data })()`
+  ) as (token: string, call: typeof fetch) => Promise<any>
   const data = await run('website', fetch)
   t.same(answers, [200, 200])
   t.match(data.rows[0], { name: /mug/i })
-  const other = await app.inject({ method: 'POST', url: '/api/shop/products', headers: { authorization: 'Bearer website' }, payload: { verb: 'select' } })
+  const other = await app.inject({
+    method: 'POST', url: '/api/shop/products', headers: { authorization: 'Bearer website' }, payload: { verb: 'select' }
+  })
   t.same([other.statusCode, other.json().error.code], [404, 'DATABASE_NOT_FOUND'])
 })

@@ -1,4 +1,7 @@
-/** Databases by dialects that do as told: whether they are ready, how they open and close, and what is known to be broken. */
+/**
+ * Databases by dialects that do as told: whether they are ready, how they open and close, and what is known to be
+ * broken.
+ */
 import { writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -40,12 +43,15 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
     findDenied: async () => [],
     close: async () => {}
   }
-  const database = createDatabase({ name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {} })
+  const database = createDatabase({
+    name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {}
+  })
   t.teardown(() => database.close())
   return { asked, database }
 }
 
-const readinessOf = (...databases: Database[]) => createReadiness(() => new Map(databases.map((database, index) => [String(index), database])))
+const readinessOf = (...databases: Database[]) =>
+  createReadiness(() => new Map(databases.map((database, index) => [String(index), database])))
 
 t.test('the service is ready if every database is available, and never without a database', async (t) => {
   const good = databaseThat(t)
@@ -111,9 +117,12 @@ t.test('the service is not ready once the shutdown has begun, whatever is cached
 /** What the MySQL dialects of `openDatabases` do. */
 const mysql = { introspect: async (): Promise<TableFacts[]> => [], closed: 0 }
 const REPLACED = 'replaced:mysql'
-Object.assign(globalThis, { [REPLACED]: () => ({ introspect: () => mysql.introspect(), close: async () => { mysql.closed++ } }) })
+Object.assign(globalThis, {
+  [REPLACED]: () => ({ introspect: () => mysql.introspect(), close: async () => { mysql.closed++ } })
+})
 const hooks = registerHooks({
-  resolve: (specifier, context, next) => specifier.endsWith('/mysql/dialect.ts') && context.parentURL?.endsWith('/src/databases/open.ts') === true
+  resolve: (specifier, context, next) => specifier.endsWith('/mysql/dialect.ts') &&
+    context.parentURL?.endsWith('/src/databases/open.ts') === true
     ? { url: REPLACED, format: 'module', shortCircuit: true }
     : next(specifier, context),
   load: (url, context, next) => url === REPLACED
@@ -127,7 +136,9 @@ function withMysql (introspect: () => Promise<TableFacts[]>) {
   Object.assign(mysql, { introspect, closed: 0 })
   const lines: string[] = []
   const { log } = Fastify({ logger: { stream: { write: (line: string) => { lines.push(line) } } } })
-  const open = (urls: Record<string, string>) => openDatabases(resolveSettings({ databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }])) }).databases, { log })
+  const open = (urls: Record<string, string>) => openDatabases(resolveSettings({
+    databases: Object.fromEntries(Object.entries(urls).map(([name, url]) => [name, { url }]))
+  }).databases, { log })
   return { open, lines }
 }
 
@@ -136,8 +147,19 @@ t.test('SQLite files that cannot be opened are reported together, and open datab
   createShop(join(folder, 'good.db'))
   writeFileSync(join(folder, 'bad.db'), 'no database'.repeat(100))
   const { open } = withMysql(async () => { throw new Error('never asked') })
-  const error = await t.rejects(open({ good: `sqlite:${folder}/good.db`, server: 'mysql://h/d', bad: `sqlite:${folder}/bad.db`, none: `sqlite:${folder}/none.db` })) as unknown as Error
-  t.match(error, { code: 'ROW_QUERY_INVALID_CONFIG', errors: [/^databases\.bad\.url: .*bad\.db cannot be opened: file is not a database$/, /^databases\.none\.url: .*none\.db does not exist$/] })
+  const error = await t.rejects(open({
+    good: `sqlite:${folder}/good.db`,
+    server: 'mysql://h/d',
+    bad: `sqlite:${folder}/bad.db`,
+    none: `sqlite:${folder}/none.db`
+  })) as unknown as Error
+  t.match(error, {
+    code: 'ROW_QUERY_INVALID_CONFIG',
+    errors: [
+      /^databases\.bad\.url: .*bad\.db cannot be opened: file is not a database$/,
+      /^databases\.none\.url: .*none\.db does not exist$/
+    ]
+  })
   t.equal(mysql.closed, 1)
 })
 
@@ -148,7 +170,8 @@ t.test('a bug while reading a catalog does not stop the start, and is logged wit
   t.notMatch(lines.join(''), 'with a value')
 })
 
-t.test('a catalog that takes longer than Fastify would wait does not stop the start; the first request waits for it', async (t) => {
+t.test('a catalog that takes longer than Fastify would wait does not stop the start; the first ' +
+  'request waits for it', async (t) => {
   const { promise, resolve } = Promise.withResolvers<TableFacts[]>()
   const { open, lines } = withMysql(() => promise)
   const databases = await open({ shop: 'mysql://h/d' })
@@ -208,7 +231,8 @@ t.test('the latest thousand tables are remembered', async (t) => {
   t.ok(broken.has([table('t1000')], 'why'))
 })
 
-t.test('an error that may pass is permanent once it has lasted for four seconds, for the same table with the same error', async (t) => {
+t.test('an error that may pass is permanent once it has lasted for four seconds, for the same table ' +
+  'with the same error', async (t) => {
   let now = 0
   const broken = new BrokenDefinitions(() => now)
   const leftAfter = (milliseconds: number, ...args: [name?: string, declaration?: string, reason?: string]): number => {
@@ -233,7 +257,9 @@ t.test('the time that is left does not depend on the time of the clock', async (
 t.test('a table that was rebuilt is no broken definition', async (t) => {
   const broken = new BrokenDefinitions()
   const tables = [table('t')]
-  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, { stale: new StaleCatalog('why', { isRebuilt }), tables }, tables)
+  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, {
+    stale: new StaleCatalog('why', { isRebuilt }), tables
+  }, tables)
   t.match(answer(true), { code: 'DATABASE_UNAVAILABLE', reason: 'why' })
   t.notOk(broken.has(tables, 'why'))
   t.match(answer(false), { code: 'BROKEN_DEFINITION', reason: 'why' })

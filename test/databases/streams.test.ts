@@ -5,14 +5,21 @@ const stream = () => ({ fail () {} })
 
 t.test('streams take half of the pool at most, those of one caller half of that, and both at least one', async (t) => {
   const rows: Array<[most: number, poolSize: number, ofCaller: number, ofAll: number]> = [
-    [2, 1, 1, 1], [2, 2, 1, 1], [2, 3, 1, 1], [2, 4, 1, 2], [2, 8, 2, 4], [2, 10, 2, 5], [2, 15, 2, 7], [2, 16, 2, 8], [2, 100, 2, 8],
+    [2, 1, 1, 1], [2, 2, 1, 1], [2, 3, 1, 1], [2, 4, 1, 2], [2, 8, 2, 4], [2, 10, 2, 5], [2, 15, 2, 7], [2, 16, 2, 8],
+    [2, 100, 2, 8],
     [1, 10, 1, 4], [1, 100, 1, 4], [100, 10, 2, 5], [100, 100, 25, 50]
   ]
-  for (const [most, poolSize, ofCaller, ofAll] of rows) t.same(limitStreams(most, poolSize), { ofCaller, ofAll }, `${most} of ${poolSize}`)
+  for (const [most, poolSize, ofCaller, ofAll] of rows) {
+    t.same(
+      limitStreams(most, poolSize), { ofCaller, ofAll }, `${most} of ${poolSize}`
+    )
+  }
 })
 
 t.test('imports have a limit of their own within that of both', async (t) => {
-  const streams = new Streams({ ofCaller: 2, ofAll: 3 }, { imports: { ofCaller: 1, ofAll: 2 }, both: { ofCaller: 2, ofAll: 3 } })
+  const streams = new Streams({ ofCaller: 2, ofAll: 3 }, {
+    imports: { ofCaller: 1, ofAll: 2 }, both: { ofCaller: 2, ofAll: 3 }
+  })
   streams.add(stream(), 'a', 'imports')
   t.throws(() => streams.add(stream(), 'a', 'imports'), { code: 'OVERLOADED', message: /imports/ })
   streams.add(stream(), 'a')

@@ -39,19 +39,27 @@ t.test('two shops have the same rows', async (t) => {
 })
 
 t.test('the newest order is one of yesterday', async (t) => {
-  t.strictSame(select(newShop(t), "SELECT date(MAX(ordered_at)) = date('now', '-1 day') AS isYesterday FROM orders"), [{ isYesterday: 1 }])
-  t.match(select(newShop(t), "SELECT ordered_at FROM orders WHERE ordered_at > datetime('now', '-30 days')"), [{ ordered_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ }])
+  t.strictSame(select(newShop(t), "SELECT date(MAX(ordered_at)) = date('now', '-1 day') AS isYesterday FROM orders"), [
+    { isYesterday: 1 }
+  ])
+  t.match(select(newShop(t), "SELECT ordered_at FROM orders WHERE ordered_at > datetime('now', '-30 days')"), [
+    { ordered_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ }
+  ])
 })
 
 t.test('it has the table for idempotency keys', async (t) => {
-  const created = select(newShop(t), "SELECT sql FROM sqlite_schema WHERE name LIKE 'row_query_keys%' AND sql IS NOT NULL ORDER BY type DESC").map(({ sql }) => `${String(sql)};\n`)
+  const created = select(
+    newShop(t), "SELECT sql FROM sqlite_schema WHERE name LIKE 'row_query_keys%' AND sql IS NOT NULL ORDER BY type DESC"
+  ).map(({ sql }) => `${String(sql)};\n`)
   t.equal(created.join('').toLowerCase(), CREATE.sqlite)
 })
 
 t.test('a reset restores its rows, whatever was added', async (t) => {
   const path = newShop(t)
   const before = dump(path)
-  inside(path, (database) => database.exec("CREATE TABLE mine (id INT REFERENCES orders (id)); INSERT INTO mine VALUES (1); CREATE VIEW a AS SELECT 1; CREATE TRIGGER b AFTER DELETE ON orders BEGIN SELECT 1; END; DELETE FROM order_items; UPDATE orders SET note = 'x'"))
+  inside(path, (database) => database.exec('CREATE TABLE mine (id INT REFERENCES orders (id)); INSERT INTO mine ' +
+    'VALUES (1); CREATE VIEW a AS SELECT 1; CREATE TRIGGER b AFTER DELETE ON orders BEGIN SELECT 1; END; DELETE FROM ' +
+      "order_items; UPDATE orders SET note = 'x'"))
   resetShop(path)
   t.strictSame(dump(path), before)
   t.strictSame(select(path, "SELECT name FROM sqlite_schema WHERE name IN ('mine', 'a', 'b')"), [])
@@ -62,9 +70,14 @@ t.test('each table has some rows, and NULLs among them', async (t) => {
   const counts = dump(path).map((rows) => rows.length)
   t.strictSame(counts.slice(0, 3), [60, 40, 150])
   t.ok(counts[3] as number >= 300 && counts[3] as number <= 400, `${counts[3]} lines`)
-  for (const column of ['customers.birthday', 'customers.preferences', 'products.description', 'products.weight_kg', 'products.attributes', 'products.category_id', 'categories.parent_id', 'orders.note']) {
+  for (const column of [
+    'customers.birthday', 'customers.preferences', 'products.description', 'products.weight_kg', 'products.attributes',
+    'products.category_id', 'categories.parent_id', 'orders.note'
+  ]) {
     const [table] = column.split('.')
-    const found = select(path, `SELECT SUM(${column} IS NULL) > 0 AS without, SUM(${column} IS NOT NULL) > 0 AS filled FROM ${table}`)
+    const found = select(
+      path, `SELECT SUM(${column} IS NULL) > 0 AS without, SUM(${column} IS NOT NULL) > 0 AS filled FROM ${table}`
+    )
     t.strictSame(found, [{ without: 1, filled: 1 }], column)
   }
   t.equal(select(path, 'SELECT DISTINCT status FROM orders').length, 6, 'every status')
@@ -73,16 +86,25 @@ t.test('each table has some rows, and NULLs among them', async (t) => {
 t.test('every reference points to a row', async (t) => {
   const path = newShop(t)
   t.strictSame(select(path, 'PRAGMA foreign_key_check'), [])
-  const references = ['orders', 'order_items', 'products', 'categories'].flatMap((table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`))
-  t.strictSame(references, [{ table: 'customers' }, { table: 'orders' }, { table: 'products' }, { table: 'categories' }, { table: 'categories' }])
+  const references = ['orders', 'order_items', 'products', 'categories'].flatMap(
+    (table) => select(path, `SELECT "table" FROM pragma_foreign_key_list('${table}') ORDER BY 1`)
+  )
+  t.strictSame(references, [
+    { table: 'customers' }, { table: 'orders' }, { table: 'products' }, { table: 'categories' }, { table: 'categories' }
+  ])
 })
 
 t.test('categories have three levels, and each but Home and Outdoors has products', async (t) => {
   const path = newShop(t)
-  const levels = select(path, 'WITH RECURSIVE tree AS (SELECT id, 1 AS level FROM categories WHERE parent_id IS NULL UNION ALL SELECT c.id, level + 1 FROM categories c JOIN tree ON c.parent_id = tree.id) SELECT level, COUNT(*) AS n FROM tree GROUP BY level ORDER BY level')
+  const levels = select(path, 'WITH RECURSIVE tree AS (SELECT id, 1 AS level FROM categories WHERE parent_id IS NULL ' +
+    'UNION ALL SELECT c.id, level + 1 FROM categories c JOIN tree ON c.parent_id = tree.id) SELECT level, COUNT(*) ' +
+      'AS n FROM tree GROUP BY level ORDER BY level')
   t.strictSame(levels, [{ level: 1, n: 3 }, { level: 2, n: 4 }, { level: 3, n: 1 }])
-  t.strictSame(select(path, 'SELECT name FROM categories WHERE id NOT IN (SELECT category_id FROM products WHERE category_id IS NOT NULL) ORDER BY id'), [{ name: 'Home' }, { name: 'Outdoors' }])
-  t.strictSame(select(path, 'SELECT sku FROM products WHERE category_id IS NULL ORDER BY sku'), [{ sku: 'GIFT-BIRTHD' }, { sku: 'GIFT-THANKY' }])
+  t.strictSame(select(path, 'SELECT name FROM categories WHERE id NOT IN (SELECT category_id FROM products WHERE ' +
+    'category_id IS NOT NULL) ORDER BY id'), [{ name: 'Home' }, { name: 'Outdoors' }])
+  t.strictSame(select(path, 'SELECT sku FROM products WHERE category_id IS NULL ORDER BY sku'), [
+    { sku: 'GIFT-BIRTHD' }, { sku: 'GIFT-THANKY' }
+  ])
 })
 
 t.test('totals are the sum of their lines, to the cent', async (t) => {
@@ -97,9 +119,13 @@ t.test('totals are the sum of their lines, to the cent', async (t) => {
 
 t.test('the view names the customer and counts the lines, also of an order without any', async (t) => {
   const path = newShop(t)
-  inside(path, (database) => database.exec("INSERT INTO orders (customer_id, ordered_at) VALUES (1, '2025-09-01 10:00:00')"))
+  inside(
+    path, (database) => database.exec("INSERT INTO orders (customer_id, ordered_at) VALUES (1, '2025-09-01 10:00:00')")
+  )
   const [customer] = select(path, 'SELECT name FROM customers WHERE id = 1')
-  t.strictSame(select(path, 'SELECT * FROM order_totals WHERE order_id = 151'), [{ order_id: 151, customer_name: customer?.name, items: 0, total: 0 }])
+  t.strictSame(select(path, 'SELECT * FROM order_totals WHERE order_id = 151'), [
+    { order_id: 151, customer_name: customer?.name, items: 0, total: 0 }
+  ])
   t.strictSame(select(path, "SELECT name, type FROM pragma_table_xinfo('order_totals')"), [
     { name: 'order_id', type: 'INTEGER' },
     { name: 'customer_name', type: 'VARCHAR(120)' },
@@ -110,7 +136,8 @@ t.test('the view names the customer and counts the lines, also of an order witho
 
 t.test('omitted columns get their defaults', async (t) => {
   const path = newShop(t)
-  inside(path, (database) => database.exec("INSERT INTO customers (email, name, country) VALUES ('new@example.com', 'New', 'XX')"))
+  inside(path, (database) =>
+    database.exec("INSERT INTO customers (email, name, country) VALUES ('new@example.com', 'New', 'XX')"))
   const [row] = select(path, 'SELECT * FROM customers WHERE id = 61')
   t.match(row, { newsletter: 0, birthday: null, created_at: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ })
 })

@@ -13,7 +13,9 @@ interface Model { queue: Array<{ id: string, caller: string }>, turns: string[] 
 
 /** Waits as a caller, and writes down how it ends. */
 function enter (waiters: Waiters<string>, ended: string[], id: string, caller: string): void {
-  waiters.wait({ caller }).then((value) => ended.push(`${id} ${value}`), (error: { code: string }) => ended.push(`${id} ${error.code}`))
+  waiters.wait({ caller }).then(
+    (value) => ended.push(`${id} ${value}`), (error: { code: string }) => ended.push(`${id} ${error.code}`)
+  )
 }
 
 const countOf = ({ queue }: Model, caller: string): number => queue.filter((each) => each.caller === caller).length
@@ -49,7 +51,9 @@ function giveModel (model: Model): string | undefined {
 
 t.test('callers take turns, each in its own order, and never more wait than there are places', async (t) => {
   // two callers at most have as many waiters as others: which of them loses one does not matter
-  const step = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a', 'b') }, { weight: 2, arbitrary: fc.constant('give') })
+  const step = fc.oneof({ weight: 3, arbitrary: fc.constantFrom('a', 'b') }, {
+    weight: 2, arbitrary: fc.constant('give')
+  })
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
     const waiters = createWaiters<string>(PLACES, MINUTE)
     const [ended, expected]: [string[], string[]] = [[], []]
@@ -98,11 +102,20 @@ t.test('a value is given to the first waiter that accepts it, and the turn of it
   const waiters = createWaiters<string>(10, MINUTE)
   const ended: string[] = []
   for (const [id, caller, only] of [['a1', 'a', 'large'], ['a2', 'a'], ['b1', 'b', 'large'], ['b2', 'b']] as const) {
-    waiters.wait({ caller, accepts: (value) => only === undefined || value === only }).then((value) => ended.push(`${id} ${value}`), () => {})
+    waiters.wait({ caller, accepts: (value) => only === undefined || value === only }).then(
+      (value) => ended.push(`${id} ${value}`), () => {}
+    )
   }
-  for (const value of ['small', 'small', 'small', 'large', 'large', 'large']) ended.push(`${value} ${waiters.give(value)}`)
+  for (const value of ['small', 'small', 'small', 'large', 'large', 'large']) {
+    ended.push(
+    `${value} ${waiters.give(value)}`
+    )
+  }
   await new Promise(setImmediate)
-  t.same(ended, ['small true', 'small true', 'small false', 'large true', 'large true', 'large false', 'a2 small', 'b2 small', 'a1 large', 'b1 large'])
+  t.same(ended, [
+    'small true', 'small true', 'small false', 'large true', 'large true', 'large false', 'a2 small', 'b2 small',
+    'a1 large', 'b1 large'
+  ])
 })
 
 t.test('what runs is stopped after its own time, or when its client has disconnected', async (t) => {
@@ -122,7 +135,9 @@ t.test('what runs is stopped after its own time, or when its client has disconne
     t.same(stopped.splice(0), more)
   }
   ends.get('first')?.()
-  for (const [milliseconds, ...more] of [[99], [1, 'second QUERY_TIMEOUT'], [299], [1, 'late']] as Array<[number, ...string[]]>) {
+  for (const [milliseconds, ...more] of [
+    [99], [1, 'second QUERY_TIMEOUT'], [299], [1, 'late']
+  ] as Array<[number, ...string[]]>) {
     await clock.pass(milliseconds)
     t.same(stopped.splice(0), more)
   }

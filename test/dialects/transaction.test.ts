@@ -4,20 +4,24 @@ import t from 'tap'
 import type { Transaction, TransactionOptions } from '../../src/dialects/dialect.ts'
 import { onEachDialect, rowsIn, type DialectTest } from '../support/dialects.ts'
 
-const table = (types: string): string => `create table accounts (id integer primary key, name varchar(20) not null unique, amount integer not null, check (amount >= 0))${types}`
+const table = (types: string): string =>
+  `create table accounts (id integer primary key, name varchar(20) not null unique, amount integer not null, check (amount >= 0))${types}`
 const rows = "insert into accounts values (1, 'a', 10), (2, 'b', 20)"
 const schema = { sqlite: [table(''), rows], mysql: [table(''), rows] }
 
 const writing: TransactionOptions = { readOnly: false, isolation: 'repeatableRead' }
 const reading: TransactionOptions = { readOnly: true, isolation: 'repeatableRead' }
-const amounts = async ({ sql }: DialectTest): Promise<number[]> => (await sql('select amount from accounts order by id')).map(({ amount }) => amount)
+const amounts = async ({ sql }: DialectTest): Promise<number[]> =>
+  (await sql('select amount from accounts order by id')).map(({ amount }) => amount)
 const set = (id: number, amount: number) => ({ verb: 'update', data: { amount }, filters: { id } })
 
 await onEachDialect(t, 'what its statements did is committed together', { schema }, async (t, test) => {
   const { dialect, statement, sink } = test
   const rows = await dialect.transaction(async (tx) => {
     t.match(await tx.run(statement('accounts', set(1, 5))), { changed: 1 })
-    t.match(await tx.run(statement('accounts', { verb: 'insert', data: { id: 3, name: 'c', amount: 5 } })), { changed: 1 })
+    t.match(await tx.run(statement('accounts', { verb: 'insert', data: { id: 3, name: 'c', amount: 5 } })), {
+      changed: 1
+    })
     t.same(await amounts(test), [10, 20], 'not seen from outside')
     const into = sink('accounts')
     await tx.run(statement('accounts', { verb: 'select', filters: { id: { $gte: 1 } }, orderBy: 'id' }), into)
@@ -27,7 +31,8 @@ await onEachDialect(t, 'what its statements did is committed together', { schema
   t.same(await amounts(test), [5, 20, 5])
 })
 
-await onEachDialect(t, 'an ended one keeps nothing: no property is a getter, which V8 keeps until a full collection', { schema }, async (t, { dialect }) => {
+await onEachDialect(t, 'an ended one keeps nothing: no property is a getter, which V8 keeps until ' +
+  'a full collection', { schema }, async (t, { dialect }) => {
   await dialect.transaction(async (tx) => {
     t.strictSame(Object.entries(Object.getOwnPropertyDescriptors(tx)).filter(([, { get }]) => get !== undefined), [])
   }, writing)
@@ -54,7 +59,9 @@ await onEachDialect(t, 'a refused row undoes its statement alone', { schema }, a
   const { dialect, statement } = test
   await dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 5)))
-    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 3, name: 'b', amount: 5 } })), { code: 'UNIQUE_VIOLATION' })
+    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 3, name: 'b', amount: 5 } })), {
+      code: 'UNIQUE_VIOLATION'
+    })
     await tx.run(statement('accounts', set(2, 6)))
   }, writing)
   t.same(await amounts(test), [5, 6])
@@ -62,7 +69,9 @@ await onEachDialect(t, 'a refused row undoes its statement alone', { schema }, a
 
 await onEachDialect(t, 'a dry run changes nothing', { schema }, async (t, test) => {
   const { dialect, statement } = test
-  t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 5)))).changed, { ...writing, dryRun: true }), 1)
+  t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 5)))).changed, {
+    ...writing, dryRun: true
+  }), 1)
   t.same(await amounts(test), [10, 20])
 })
 
@@ -89,7 +98,8 @@ await onEachDialect(t, 'statements that are sent together run one after the othe
   t.same(await amounts(test), [5, 20])
 })
 
-await onEachDialect(t, 'statements that are not awaited run before COMMIT, and none after it', { schema }, async (t, test) => {
+await onEachDialect(t, 'statements that are not awaited run before COMMIT, ' +
+  'and none after it', { schema }, async (t, test) => {
   const { dialect, statement } = test
   let late: Transaction | undefined
   await dialect.transaction(async (tx) => {
@@ -110,7 +120,9 @@ await onEachDialect(t, 'the statements that may wait are bounded', { schema }, a
   }, writing)
 })
 
-await onEachDialect(t, 'the time limit holds for the whole', { schema, settings: { statementTimeout: 300 } }, async (t, test) => {
+await onEachDialect(t, 'the time limit holds for the whole', {
+  schema, settings: { statementTimeout: 300 }
+}, async (t, test) => {
   const { dialect, statement } = test
   let runs = 0
   await t.rejects(dialect.transaction(async (tx) => {
@@ -126,16 +138,23 @@ await onEachDialect(t, 'the time limit holds for the whole', { schema, settings:
     await new Promise(() => {})
   }, writing), { code: 'QUERY_TIMEOUT' }, 'also where no statement runs')
   t.same(await amounts(test), [10, 20])
-  t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 7)))).changed, writing), 1, 'the next one has time of its own')
+  t.equal(
+    await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 7)))).changed, writing), 1,
+    'the next one has time of its own'
+  )
 })
 
 const strict = "create trigger strict before insert on accounts when new.id > 5 begin select raise(rollback, 'no'); end"
 
-await onEachDialect(t, 'a trigger that ends the transaction ends it', { schema: { ...schema, sqlite: [...schema.sqlite, strict] }, only: ['sqlite'] }, async (t, test) => {
+await onEachDialect(t, 'a trigger that ends the transaction ends it', {
+  schema: { ...schema, sqlite: [...schema.sqlite, strict] }, only: ['sqlite']
+}, async (t, test) => {
   const { dialect, statement } = test
   await t.rejects(dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 7)))
-    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 6, name: 'f', amount: 1 } })), { code: 'CHECK_VIOLATION' })
+    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 6, name: 'f', amount: 1 } })), {
+      code: 'CHECK_VIOLATION'
+    })
     await t.rejects(tx.run(statement('accounts', set(2, 7))), { code: 'CHECK_VIOLATION' }, 'no other statement runs')
   }, writing), { code: 'CHECK_VIOLATION' })
   t.same(await amounts(test), [10, 20])
@@ -150,15 +169,21 @@ await onEachDialect(t, 'a client that disconnects ends it', { schema }, async (t
     await new Promise(() => {})
   }, { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
   t.same(await amounts(test), [10, 20])
-  await t.rejects(dialect.transaction(async () => t.fail('not run'), { ...writing, client }), { code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE' })
+  await t.rejects(dialect.transaction(async () => t.fail('not run'), { ...writing, client }), {
+    code: 'QUERY_TIMEOUT', reason: 'CLIENT_GONE'
+  })
 })
 
-await onEachDialect(t, 'a statement may have less time than the whole', { schema, only: ['mariadb', 'mysql'], settings: { statementTimeout: 120_000 } }, async (t, test) => {
+await onEachDialect(t, 'a statement may have less time than the whole', {
+  schema, only: ['mariadb', 'mysql'], settings: { statementTimeout: 120_000 }
+}, async (t, test) => {
   const { dialect, statement, sql } = test
   await sql('begin')
   await sql('select * from accounts where id = 1 for update')
   // with the time of the whole, the server would refuse it after its innodb_lock_wait_timeout
-  await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 200), writing), { code: 'QUERY_TIMEOUT' })
+  await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 200), writing), {
+    code: 'QUERY_TIMEOUT'
+  })
   await sql('rollback')
   t.same(await amounts(test), [10, 20])
   await dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5)), undefined, 2000), writing)

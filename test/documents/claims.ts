@@ -26,12 +26,20 @@ export const claims: Claim[] = [
   { document: 'docs/deployment.md', kind: 'sh setup', blocks: 1, test: 'test/build/container.test.ts' },
   { document: 'docs/deployment.md', kind: 'sh first', blocks: 1, test: 'test/build/container.test.ts' },
   { document: 'docs/deployment.md', kind: 'json', blocks: 1, test: 'test/build/container.test.ts' },
-  { document: 'docs/deployment.md', kind: 'sh', blocks: 3, because: 'they need Docker; test/build/container.test.ts runs the commands of the Dockerfile' },
+  {
+    document: 'docs/deployment.md',
+    kind: 'sh',
+    blocks: 3,
+    because: 'they need Docker; test/build/container.test.ts ' +
+    'runs the commands of the Dockerfile'
+  },
   { document: 'docs/clients.md', kind: 'sh', blocks: 9, test: 'test/clients/documents.test.ts' },
   { document: 'docs/clients.md', kind: 'ts', blocks: 5, test: 'test/clients/documents.test.ts' },
   { document: 'docs/clients.md', kind: 'js', blocks: 1, test: 'test/clients/documents.test.ts' },
   { document: 'docs/openapi.md', kind: 'ts', blocks: 1, test: 'test/clients/documents.test.ts' },
-  { document: 'docs/clients.md', kind: 'python', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Python' },
+  {
+    document: 'docs/clients.md', kind: 'python', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Python'
+  },
   { document: 'docs/clients.md', kind: 'go', blocks: 1, because: 'it needs Java for OpenAPI Generator, and Go' },
   { document: 'docs/clients.md', kind: 'java', blocks: 1, because: 'it needs Java' },
   { document: 'docs/configuration.md', kind: 'json config', blocks: 1, test: 'test/config/documented.test.ts' },
@@ -84,7 +92,13 @@ export const claims: Claim[] = [
   { document: 'docs/reading.md', kind: 'sql local days', blocks: 1, test: 'test/documents/requests.test.ts' },
   { document: 'docs/reading.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/internals/testing.md', kind: 'sh', blocks: 2, test: 'test/documents/programs.test.ts' },
-  { document: 'docs/internals/testing.md', kind: 'text fuzz', blocks: 1, because: 'it is what a run printed before the bug was fixed' },
+  {
+    document: 'docs/internals/testing.md',
+    kind: 'text fuzz',
+    blocks: 1,
+    because: 'it is what a run printed before ' +
+    'the bug was fixed'
+  },
   { document: 'docs/deployment.md', kind: 'sh check', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/deployment.md', kind: 'sh documents', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/transactions.md', kind: 'js transaction', blocks: 1, test: 'test/documents/programs.test.ts' },

@@ -43,7 +43,9 @@ const proxies: Record<string, (folder: string, listen: number, service: number) 
     const config = `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log; events {}
 http { access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c; uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e; include ${folder}/site.conf; }`
     const args = ['-p', folder, '-e', join(folder, 'error.log'), '-c', join(folder, 'config')]
-    return { program: join(await unpackedPackage('nginx-light'), 'usr/sbin/nginx'), config, check: [...args, '-t'], run: args }
+    return {
+      program: join(await unpackedPackage('nginx-light'), 'usr/sbin/nginx'), config, check: [...args, '-t'], run: args
+    }
   },
   Caddy: async (folder, listen, service) => {
     const site = adapt('examples/proxies/Caddyfile', {
@@ -52,7 +54,12 @@ http { access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${fold
     })
     const config = `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${site}`
     const args = ['--config', join(folder, 'config'), '--adapter', 'caddyfile']
-    return { program: join(await unpackedPackage('caddy'), 'usr/bin/caddy'), config, check: ['validate', ...args], run: ['run', ...args] }
+    return {
+      program: join(await unpackedPackage('caddy'), 'usr/bin/caddy'),
+      config,
+      check: ['validate', ...args],
+      run: ['run', ...args]
+    }
   }
 }
 
@@ -61,8 +68,12 @@ async function start (t: Test, name: string, service: number) {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-proxy-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const listen = await freePort()
-  const { program, check, run, config } = await (proxies[name] as NonNullable<typeof proxies[string]>)(folder, listen, service)
-  for (const [file, content] of Object.entries({ config, 'cert.pem': certificate.cert, 'key.pem': certificate.key })) writeFileSync(join(folder, file), content)
+  const { program, check, run, config } = await (proxies[name] as NonNullable<typeof proxies[string]>)(
+    folder, listen, service
+  )
+  for (const [file, content] of Object.entries({
+    config, 'cert.pem': certificate.cert, 'key.pem': certificate.key
+  })) writeFileSync(join(folder, file), content)
   const options = { env: { HOME: folder, PATH: process.env['PATH'] } }
   execFileSync(program, check, { ...options, stdio: 'pipe' })
   const proxy: ChildProcess = spawn(program, run, { ...options, stdio: 'ignore' })
@@ -71,7 +82,17 @@ async function start (t: Test, name: string, service: number) {
     await once(proxy, 'exit')
   })
   const begin = (path: string, { headers, ...rest }: RequestOptions = {}) =>
-    request({ host: 'localhost', family: 4, port: listen, path, ca: certificate.cert, method: 'POST', agent: false, headers: { authorization: `Bearer ${TOKEN}`, ...headers }, ...rest })
+    request({
+      host: 'localhost',
+      family: 4,
+      port: listen,
+      path,
+      ca: certificate.cert,
+      method: 'POST',
+      agent: false,
+      headers: { authorization: `Bearer ${TOKEN}`, ...headers },
+      ...rest
+    })
   const ask = async (path: string, options: RequestOptions = {}, body?: string | Buffer) => {
     const asking = begin(path, options)
     asking.end(body)
@@ -96,25 +117,41 @@ for (const name of Object.keys(proxies)) {
     const { address } = await serveRowQuery(t as Test, { env: { API_TOKEN: TOKEN } })
     const { ask } = await start(t as Test, name, Number(new URL(address).port))
     const json = { 'content-type': 'application/json', 'accept-encoding': 'gzip' }
-    const query = async (headers: object) => await ask('/api/demo/products', { method: 'QUERY', headers: { ...json, ...headers } }, '{"limit":50}')
+    const query = async (headers: object) =>
+      await ask('/api/demo/products', { method: 'QUERY', headers: { ...json, ...headers } }, '{"limit":50}')
     const { status, headers: { etag } } = await query({})
     t.equal(status, 200)
     t.match(await query({ 'if-none-match': etag }), { status: 304, body: '' })
     t.match(await query({ 'if-none-match': '"another"' }), { status: 200 })
-    const rows = Array.from({ length: 30_000 }, (_, index) => `imported-${index},${'A long name of a product '.repeat(3)},1.50\n`)
-    t.match(await ask('/api/demo/products', { headers: { 'content-type': 'text/csv' } }, Buffer.from(`sku,name,price\n${rows.join('')}`)), { status: 200, body: /"inserted":30000/ })
-    const csv = await ask('/api/demo/products', { headers: { ...json, accept: 'text/csv' } }, '{"verb":"select","columns":["sku"]}')
+    const rows = Array.from(
+      { length: 30_000 }, (_, index) => `imported-${index},${'A long name of a product '.repeat(3)},1.50\n`
+    )
+    t.match(await ask('/api/demo/products', {
+      headers: { 'content-type': 'text/csv' }
+    }, Buffer.from(`sku,name,price\n${rows.join('')}`)), { status: 200, body: /"inserted":30000/ })
+    const csv = await ask(
+      '/api/demo/products', { headers: { ...json, accept: 'text/csv' } }, '{"verb":"select","columns":["sku"]}'
+    )
     t.equal(csv.body.split('\n').length > 30_000, true)
-    t.match(await ask('/api/demo/products', { headers: json }, '{}'), { status: 400, body: /INVALID_BODY/ }, 'errors are those of the service')
+    t.match(
+      await ask('/api/demo/products', { headers: json }, '{}'), { status: 400, body: /INVALID_BODY/ },
+      'errors are those of the service'
+    )
     for (const path of ['/health/ready', '/metrics']) t.match(await ask(path, { method: 'GET' }), { status: 404 })
   })
 
-  t.test(`${name}: bodies are passed on as they arrive, in both directions, and a client that goes is noticed`, async (t) => {
-    const events = Object.fromEntries(['body', 'row', 'gone'].map((event) => [event, Promise.withResolvers<unknown>()])) as Record<string, PromiseWithResolvers<unknown>>
+  t.test(`${name}: bodies are passed on as they arrive, in both directions, and a client that goes is noticed`, async (
+    t
+  ) => {
+    const events = Object.fromEntries(
+      ['body', 'row', 'gone'].map((event) => [event, Promise.withResolvers<unknown>()])
+    ) as Record<string, PromiseWithResolvers<unknown>>
     const port = await pretend(t as Test, (request, response) => {
       const { url, headers } = request
       if (url === '/api/import') {
-        request.once('data', (data) => events['body']?.resolve([String(data), headers['x-forwarded-for'], headers.host]))
+        request.once(
+          'data', (data) => events['body']?.resolve([String(data), headers['x-forwarded-for'], headers.host])
+        )
         request.resume().once('end', () => response.end('all'))
       } else if (url === '/api/export') {
         response.setHeader('content-type', 'application/x-ndjson').write('{"id":1}\n')

@@ -33,7 +33,9 @@ for (const engine of await engines()) {
   for (const document of DOCUMENTS.filter((path) => path.startsWith('docs/relations'))) {
     for (const [number, story] of storiesOf(document).entries()) {
       t.test(`${document}, requests to the tables of its example ${number + 1} on ${engine.name}`, async (t) => {
-        const { url, drop } = await createTestDatabase(engine, (story[0]?.text as string).split(';\n').filter((statement) => statement.trim() !== ''))
+        const { url, drop } = await createTestDatabase(
+          engine, (story[0]?.text as string).split(';\n').filter((statement) => statement.trim() !== '')
+        )
         t.teardown(drop)
         await tellStory(t as Test, url, story)
       })
@@ -51,21 +53,31 @@ async function startDemo (t: Test) {
 
 t.test('the example of aggregates in docs/reading.md has the answer that it shows', async (t) => {
   const { post } = await startDemo(t as Test)
-  const [body, answer] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'json aggregates').map(({ text }) => text) as [string, string]
+  const [body, answer] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'json aggregates')
+    .map(({ text }) => text) as [string, string]
   t.equal((await post('orders', body)).text, JSON.stringify(JSON.parse(answer)))
 })
 
 t.test('the generated column of docs/reading.md has days of a time zone, by which rows are grouped', async (t) => {
-  const [block] = codeBlocks(readDocument('docs/reading.md')).filter(({ kind }) => kind === 'sql local days') as unknown as [{ text: string }]
+  const [block] = codeBlocks(readDocument('docs/reading.md')).filter(
+    ({ kind }) => kind === 'sql local days'
+  ) as unknown as [{ text: string }]
   // servers without time zone tables know offsets only
   const local = block.text.replace("'Europe/Berlin'", "'+01:00'")
   for (const engine of await engines()) {
-    const { url, query, drop } = await createTestDatabase(engine, ['create table orders (id int not null primary key, ordered_at datetime not null)', local, "insert into orders (id, ordered_at) values (1, '2026-10-31 22:59:59'), (2, '2026-10-31 23:00:00'), (3, '2026-11-30 10:00:00')"])
+    const { url, query, drop } = await createTestDatabase(engine, [
+      'create table orders (id int not null primary key, ordered_at datetime not null)', local,
+      "insert into orders (id, ordered_at) values (1, '2026-10-31 22:59:59'), (2, '2026-10-31 23:00:00'), (3, " +
+        "'2026-11-30 10:00:00')"
+    ])
     const { server, post } = await startService(t as Test, url)
-    const groupsOf = async (column: string) => (await post('orders', { verb: 'select', groupBy: [{ month: { $month: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'month' })).json.data.rows
+    const groupsOf = async (column: string) => (await post('orders', {
+      verb: 'select', groupBy: [{ month: { $month: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'month'
+    })).json.data.rows
     t.same(await groupsOf('local_day'), [{ month: '2026-10', n: 1 }, { month: '2026-11', n: 2 }], engine.name)
     t.same(await groupsOf('ordered_at'), [{ month: '2026-10', n: 2 }, { month: '2026-11', n: 1 }], engine.name)
-    await query(block.text.replaceAll('local_day', 'named_day')) // with the name of a time zone the statement is valid as well
+    // with the name of a time zone the statement is valid as well
+    await query(block.text.replaceAll('local_day', 'named_day'))
     await server.app.close()
     await drop()
   }
@@ -76,12 +88,20 @@ type ReadAll = (table: string, body: object) => AsyncGenerator<{ id: number, ord
 t.test('the loop of docs/reading.md reads every row once', async (t) => {
   const { server } = await startDemo(t as Test)
   const address = await server.app.listen({ host: '127.0.0.1', port: 0 })
-  const { text } = codeBlocks(readDocument('docs/reading.md')).find(({ kind }) => kind === 'js readAll') as { text: string }
-  const program = text.replace('http://127.0.0.1:3000/api/demo', `${address}/api/shop`).replace('process.env.TOKEN', JSON.stringify(TOKEN)).replace('limit: 1000', 'limit: 40')
-  const { readAll } = await import(`data:text/javascript,${encodeURIComponent(program.replace('async function', 'export async function'))}`) as { readAll: ReadAll }
+  const { text } = codeBlocks(readDocument('docs/reading.md')).find(
+    ({ kind }) => kind === 'js readAll'
+  ) as { text: string }
+  const program = text.replace('http://127.0.0.1:3000/api/demo', `${address}/api/shop`).replace(
+    'process.env.TOKEN', JSON.stringify(TOKEN)
+  ).replace('limit: 1000', 'limit: 40')
+  const { readAll } = await import(
+    `data:text/javascript,${encodeURIComponent(program.replace('async function', 'export async function'))}`
+  ) as { readAll: ReadAll }
   const rows = await Array.fromAsync(readAll('orders', { orderBy: 'ordered_at DESC' }))
   t.equal(rows.length, 150)
   t.equal(new Set(rows.map(({ id }) => id)).size, 150)
-  t.same(rows, rows.toSorted((one, other) => one.ordered_at < other.ordered_at ? 1 : one.ordered_at > other.ordered_at ? -1 : other.id - one.id))
+  t.same(rows, rows.toSorted(
+    (one, other) => one.ordered_at < other.ordered_at ? 1 : one.ordered_at > other.ordered_at ? -1 : other.id - one.id
+  ))
   await t.rejects(Array.fromAsync(readAll('orders', { orderBy: 'nope' })), { message: 'COLUMN_NOT_FOUND' })
 })

@@ -1,6 +1,7 @@
 /**
- * Runs the blocks of the documents a second time, with the package as it would be published, installed into an empty folder: the tests load its files in
- * place of the source, and start its program (test/support/place.ts). The first time, they run in the clone.
+ * Runs the blocks of the documents a second time, with the package as it would be published, installed into an empty
+ * folder: the tests load its files in place of the source, and start its program (test/support/place.ts). The first
+ * time, they run in the clone.
  *
  *     node test/documents/run-packed.ts [files…]
  */
@@ -21,7 +22,11 @@ const node = createFolder(removed)
 symlinkSync(process.execPath, join(node, 'node'))
 const env = { ...process.env, TEST_PACKAGE: folder, PATH: `${node}${delimiter}${process.env['PATH']}` }
 // test/build packs and installs by itself
-const files = [...new Set(claims.flatMap(({ test }) => test === undefined || test.startsWith('test/build/') ? [] : [test]))]
+const files = [
+  ...new Set(claims.flatMap(({ test }) => test === undefined || test.startsWith('test/build/') ? [] : [test]))
+]
 const named = process.argv.slice(2)
-const { status } = spawnSync(process.execPath, ['test/run.ts', ...named.length > 0 ? named : files], { cwd: ROOT, env, stdio: 'inherit' })
+const { status } = spawnSync(process.execPath, ['test/run.ts', ...named.length > 0 ? named : files], {
+  cwd: ROOT, env, stdio: 'inherit'
+})
 process.exit(status ?? 1)

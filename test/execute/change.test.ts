@@ -15,7 +15,9 @@ import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const columns = [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int')]
-const database = { dialect: { engine: 'mysql' }, statementCounts: { cached: 0, built: 0 }, resultLimit: 10_000 } as unknown as Database
+const database = {
+  dialect: { engine: 'mysql' }, statementCounts: { cached: 0, built: 0 }, resultLimit: 10_000
+} as unknown as Database
 
 /** Selects find one row, and writes have an outcome. */
 const executor = (write: StatementResult): Executor => ({
@@ -29,7 +31,9 @@ const executor = (write: StatementResult): Executor => ({
 
 const run = (body: object, table: Table, write: StatementResult): Promise<StatementResult> => {
   const plan = createPlan(body as never, alone(table), LIMITS) as UpdatePlan | DeletePlan
-  return runChange(new Runner(executor(write).run, database), plan, { sink: plan.returning && new ResponseSink(plan.returning.columns, 10_000) })
+  return runChange(new Runner(executor(write).run, database), plan, {
+    sink: plan.returning && new ResponseSink(plan.returning.columns, 10_000)
+  })
 }
 
 t.test('more rows than were locked are a conflict, which may be tried again', async (t) => {
@@ -37,14 +41,21 @@ t.test('more rows than were locked are a conflict, which may be tried again', as
   const update = { verb: 'update', data: { n: 5 }, filters: { n: 1 }, returning: ['n'] }
   t.match(await run(update, table, { rows: 0, changed: 1, matched: 1 }), { changed: 1, rows: 1 })
   await t.rejects(run(update, table, { rows: 0, changed: 2, matched: 2 }), { code: 'DEADLOCK', reason: 'ROWS_CHANGED' })
-  await t.rejects(run({ verb: 'delete', filters: { n: 1 }, returning: ['n'] }, table, { rows: 0, changed: 2 }), { code: 'DEADLOCK' })
+  await t.rejects(run({ verb: 'delete', filters: { n: 1 }, returning: ['n'] }, table, { rows: 0, changed: 2 }), {
+    code: 'DEADLOCK'
+  })
 })
 
 t.test('in a table without transactions the outcome is unknown then', async (t) => {
   const table = tableOf({ columns, primaryKey: ['id'], transactional: false })
-  t.match(await run({ verb: 'update', data: { n: 5 }, filters: { n: 1 }, expect: 1 }, table, { rows: 0, changed: 1, matched: 1 }), { changed: 1 })
+  t.match(await run({
+    verb: 'update', data: { n: 5 }, filters: { n: 1 }, expect: 1
+  }, table, { rows: 0, changed: 1, matched: 1 }), { changed: 1 })
   for (const more of [{ expect: 1 }, { returning: ['n'] }]) {
-    await t.rejects(run({ verb: 'update', data: { n: 5 }, filters: { n: 1 }, ...more }, table, { rows: 0, changed: 2, matched: 2 }), { code: 'OUTCOME_UNKNOWN', details: [{ message: /rows were changed by others meanwhile/ }] })
+    await t.rejects(
+      run({ verb: 'update', data: { n: 5 }, filters: { n: 1 }, ...more }, table, { rows: 0, changed: 2, matched: 2 }),
+      { code: 'OUTCOME_UNKNOWN', details: [{ message: /rows were changed by others meanwhile/ }] }
+    )
   }
 })
 
@@ -61,10 +72,18 @@ t.test('keys are kept as parameters; NULL, what is no value of the type and too 
 
 t.test('rows are found by whole keys, those that cannot be NULL first', async (t) => {
   const part = (column: string | null, prefix = false) => ({ column, prefix, descending: false })
-  const index = (name: string, ...parts: Array<ReturnType<typeof part>>) => ({ name, unique: true, ordered: true, parts })
+  const index = (name: string, ...parts: Array<ReturnType<typeof part>>) => ({
+    name, unique: true, ordered: true, parts
+  })
   const named = (table: Table) => rowKeysOf(table).map((key) => key.map(({ name }) => name).join())
-  const all = [...columns, mysqlColumn('t', 'text', { nullable: false }), mysqlColumn('x', 'int', { nullable: false }), mysqlColumn('odd', 'something')]
-  const indexes = [index('PRIMARY', part('id')), index('a', part('n')), index('b', part('t', true)), index('c', part('x'), part('id')), index('d', part('x')), index('e', part(null), part('x')), index('f', part('odd'))]
+  const all = [
+    ...columns, mysqlColumn('t', 'text', { nullable: false }), mysqlColumn('x', 'int', { nullable: false }),
+    mysqlColumn('odd', 'something')
+  ]
+  const indexes = [
+    index('PRIMARY', part('id')), index('a', part('n')), index('b', part('t', true)), index('c', part('x'), part('id')),
+    index('d', part('x')), index('e', part(null), part('x')), index('f', part('odd'))
+  ]
   t.same(named(tableOf({ columns: all, primaryKey: ['id'], indexes })), ['id', 'id', 'x', 'x,id', 'n'])
   t.same(named(tableOf({ columns: all, primaryKey: ['t'], indexes: [index('PRIMARY', part('t', true))] })), [])
   t.same(named(tableOf({ columns: all, primaryKey: ['id'] })), ['id'], 'a rowid has no index')

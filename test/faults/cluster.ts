@@ -26,8 +26,8 @@ export interface Cluster {
 }
 
 /**
- * How long writing may pause when a node is gone, in milliseconds, on top of what the other nodes themselves need to go on without it:
- * half a second as a rule, two for Galera's, and now and then five for a group of MySQL's.
+ * How long writing may pause when a node is gone, in milliseconds, on top of what the other nodes themselves need to go
+ * on without it: half a second as a rule, two for Galera's, and now and then five for a group of MySQL's.
  */
 const PAUSE = 3000
 /** Rows until it is sure that writing goes on, and these are no answers that were under way. */
@@ -39,7 +39,10 @@ function urlOf ({ nodes }: Cluster, first = 0): string {
   return `mysql://app:app-password@${hosts.join()}/shop`
 }
 
-/** Which node the service uses. It need not be the next one after a failure: that one may have refused, as the others agreed without it. */
+/**
+ * Which node the service uses. It need not be the next one after a failure: that one may have refused, as the others
+ * agreed without it.
+ */
 async function nodeOf ({ nodes }: Cluster): Promise<number> {
   const counts = await Promise.all(nodes.map(async ({ url }) => (await connectionsOfService(sqlOn(url))).length))
   return counts.indexOf(Math.max(...counts))
@@ -50,15 +53,19 @@ const WITNESS = 'create table witness (id bigint not null auto_increment primary
 /** How long a cluster may take to go on without a node, in seconds. */
 const PATIENCE = 30
 
-/** Said where a cluster does not go on by itself, as when its nodes miss each other on a machine that is too busy: the service cannot either. */
+/**
+ * Said where a cluster does not go on by itself, as when its nodes miss each other on a machine that is too busy: the
+ * service cannot either.
+ */
 const STOPPED = 'PASSED OVER, the cluster itself takes no writes'
 
 /**
- * The longest time that a node takes for a write, past the service, in milliseconds: the first ones may pass before the others miss one.
- * Undefined where it takes none.
+ * The longest time that a node takes for a write, past the service, in milliseconds: the first ones may pass before the
+ * others miss one. Undefined where it takes none.
  */
 async function timeToWrite ({ url }: Node): Promise<number | undefined> {
-  const write = async (): Promise<boolean> => await sqlOn(url)('insert into witness values ()').then(() => true, () => false)
+  const write = async (): Promise<boolean> =>
+    await sqlOn(url)('insert into witness values ()').then(() => true, () => false)
   let longest = 0
   for (let row = 0; row < ROWS_AGAIN; row++) {
     const begin = Date.now()
@@ -113,7 +120,10 @@ export async function holdsUnderLoad (t: Test, cluster: Cluster): Promise<unknow
 /** How many writes of two services, each by a node of its own, to one row. */
 const ROUNDS = 100
 
-/** Conflicting changes come as an error of these names, and are refused as deadlocks; who sends them again comes through. */
+/**
+ * Conflicting changes come as an error of these names, and are refused as deadlocks; who sends them again comes
+ * through.
+ */
 export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, names: readonly string[]): Promise<unknown> {
   if (await timeToWrite(cluster.nodes[0] as Node) === undefined) return t.pass(STOPPED)
   const [first, second] = [await serve(t, { url: urlOf(cluster) }), await serve(t, { url: urlOf(cluster, 1) })]
@@ -139,12 +149,16 @@ export async function conflictsAreDeadlocks (t: Test, cluster: Cluster, names: r
   t.equal(counts['200']?.length, 4 * ROUNDS, 'every write comes through')
   const logs = (await Promise.all([first.stop(), second.stop()])).map(({ stdout }) => stdout).join('')
   const errors = logs.match(/\bER_[A-Z_]+\b/g) ?? []
-  t.comment(JSON.stringify(Object.fromEntries([...new Set(errors)].map((name) => [name, errors.filter((other) => other === name).length]))))
+  t.comment(JSON.stringify(
+    Object.fromEntries([...new Set(errors)].map((name) => [name, errors.filter((other) => other === name).length]))
+  ))
   t.ok(errors.some((name) => names.includes(name)), `${names.join(' or ')} was met`)
 }
 
 /** `limits`: statements that limit how large a transaction may be, each of them alone. */
-export async function refusesTooLarge (t: Test, cluster: Cluster, { before = [], limits, unlimited }: { readonly before?: readonly string[], readonly limits: readonly string[], readonly unlimited: readonly string[] }): Promise<unknown> {
+export async function refusesTooLarge (t: Test, cluster: Cluster, { before = [], limits, unlimited }: {
+  readonly before?: readonly string[], readonly limits: readonly string[], readonly unlimited: readonly string[]
+}): Promise<unknown> {
   const [first] = cluster.nodes as [Node]
   if (await timeToWrite(first) === undefined) return t.pass(STOPPED)
   const sql = sqlOn(first.url)
@@ -155,7 +169,9 @@ export async function refusesTooLarge (t: Test, cluster: Cluster, { before = [],
   for (const limit of limits) {
     await sql(limit)
     const rows = Array.from({ length: 4 }, (_, id) => ({ id, body }))
-    for (const [answer, what] of [[await ask('large', { verb: 'insert', data: rows }), 'a statement'], [await operate(rows.map((data) => ({ table: 'large', verb: 'insert', data }))), 'a transaction']] as const) {
+    for (const [answer, what] of [[await ask('large', { verb: 'insert', data: rows }), 'a statement'], [
+      await operate(rows.map((data) => ({ table: 'large', verb: 'insert', data }))), 'a transaction'
+    ]] as const) {
       t.match([answer.status, answer.json.error?.code], [422, 'RESULT_TOO_LARGE'], `${limit}: ${what}`)
     }
     t.match(await sql('select count(*) as n from large'), [{ n: 0 }], 'nothing was changed')

@@ -18,17 +18,21 @@ import type { Cluster, Node } from './cluster.ts'
 import type { Network } from './network.ts'
 
 /**
- * How fast the others notice that one is gone: when all of them have missed it for a second, and not for the five that Galera would
- * take. One that misses another alone waits longer: on a machine that does much else, two that miss each other for a moment would both
- * be left without a majority for good.
+ * How fast the others notice that one is gone: when all of them have missed it for a second, and not for the five that
+ * Galera would take. One that misses another alone waits longer: on a machine that does much else, two that miss each
+ * other for a moment would both be left without a majority for good.
  */
-const TIMES = 'evs.keepalive_period=PT0.2S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT5S;evs.install_timeout=PT5S'
+const TIMES =
+  'evs.keepalive_period=PT0.2S;evs.inactive_check_period=PT0.2S;evs.suspect_timeout=PT1S;evs.inactive_timeout=PT5S;ev' +
+    's.install_timeout=PT5S'
 const LIBRARY = '/usr/lib/galera/libgalera_smm.so'
 
 /** `increment` and `state`: where a node is given what it lacks, or everything. */
 interface Ports { readonly sql: number, readonly group: number, readonly increment: number, readonly state: number }
 
-interface Place extends Galera { readonly user: User, readonly folder: string, readonly ports: readonly Ports[], readonly network: Network | undefined }
+interface Place extends Galera {
+  readonly user: User, readonly folder: string, readonly ports: readonly Ports[], readonly network: Network | undefined
+}
 
 /** What it takes: the server with Galera's library, and the programs by which one node is given what it lacks. */
 export interface Galera { readonly program: Program, readonly provider: string }
@@ -38,7 +42,10 @@ export async function findGalera (): Promise<Galera> {
   if (existsSync(LIBRARY)) return { program: await programOnPath({ kind: 'mariadb' }), provider: LIBRARY }
   const root = await unpackedPackage('mariadb-server')
   const program = await unpackedProgram('mariadb', root)
-  return { program: { ...program, env: { ...program.env, PATH: `${root}/usr/bin:${process.env['PATH']}` } }, provider: join(root, LIBRARY) }
+  return {
+    program: { ...program, env: { ...program.env, PATH: `${root}/usr/bin:${process.env['PATH']}` } },
+    provider: join(root, LIBRARY)
+  }
 }
 
 /** `network`: the machines of the nodes, which are this one otherwise. */
@@ -69,12 +76,14 @@ const addressOf = ({ network }: Place, index: number): string => network?.addres
 
 function createNode (place: Place, index: number): Node {
   const data = dataOf(place, index)
-  const url = `mysql://root@127.0.0.1:${place.ports[index]?.sql}${place.network === undefined ? '' : `?socketPath=${join(data, 's')}`}`
+  const url =
+    `mysql://root@127.0.0.1:${place.ports[index]?.sql}${place.network === undefined ? '' : `?socketPath=${join(data, 's')}`}`
   const log = join(data, 'log.err')
   const [base, command] = commandsOf(place, index)
   const { env } = place.program
   const server = createServerProcess({ url, data, log, env })
-  const status = async (name: string): Promise<string | undefined> => (await sqlOn(url, '')(`show status like '${name}'`).catch(() => []))[0]?.Value
+  const status = async (name: string): Promise<string
+    | undefined> => (await sqlOn(url, '')(`show status like '${name}'`).catch(() => []))[0]?.Value
   // until then it refuses every statement
   const isSynced = async (): Promise<boolean> => await status('wsrep_local_state_comment') === 'Synced'
   const isWhole = async (): Promise<boolean> => Number(await status('wsrep_cluster_size')) === place.ports.length
@@ -85,7 +94,9 @@ function createNode (place: Place, index: number): Node {
   /** Where a node that was killed had come to, as InnoDB knows. */
   const position = async (): Promise<string> => {
     const report = join(data, 'recover.log')
-    await run([...base, '--wsrep-recover', '--wsrep-cluster-address=gcomm://', `--log-error=${report}`], { env }).catch(() => {})
+    await run([...base, '--wsrep-recover', '--wsrep-cluster-address=gcomm://', `--log-error=${report}`], { env }).catch(
+      () => {}
+    )
     return [...readFileSync(report, 'utf8').matchAll(/Recovered position: (\S+)/g)].at(-1)?.[1] as string
   }
   return {
@@ -97,7 +108,9 @@ function createNode (place: Place, index: number): Node {
       await until('the cluster is whole', isWhole, 60)
     },
     async recover () {
-      await until('the node is in the cluster, and the cluster whole', async () => await isSynced() && await isWhole(), 60)
+      await until(
+        'the node is in the cluster, and the cluster whole', async () => await isSynced() && await isWhole(), 60
+      )
     }
   }
 }
@@ -111,12 +124,14 @@ function commandsOf (place: Place, index: number): [string[], string[]] {
   const data = dataOf(place, index)
   const members = ports.map(({ group }, index) => `${addressOf(place, index)}:${group}`).join()
   return [[
-    ...words(program, user, data), ...settings('mariadb'), ...DURABLE, '--innodb-autoinc-lock-mode=2', '--binlog-format=ROW',
+    ...words(program, user, data), ...settings('mariadb'), ...DURABLE, '--innodb-autoinc-lock-mode=2',
+    '--binlog-format=ROW',
     '--bind-address=127.0.0.1', `--port=${sql}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
     // a conflict is to be seen, and not tried again in silence
     '--wsrep-on=ON', `--wsrep-provider=${provider}`, '--wsrep-retry-autocommit=0'
   ], [
-    '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, `--wsrep-node-address=${address}`, `--wsrep-cluster-address=gcomm://${members}`,
+    '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, `--wsrep-node-address=${address}`,
+    `--wsrep-cluster-address=gcomm://${members}`,
     '--wsrep-sst-method=rsync', `--wsrep-sst-receive-address=${address}:${state}`,
     `--wsrep-provider-options=gmcast.listen_addr=tcp://${address}:${group};ist.recv_addr=${address}:${increment};gcache.size=32M;${TIMES}`
   ]]

@@ -26,20 +26,29 @@ const RECOVERY = [
   "grant replication slave, connection_admin, backup_admin, group_replication_stream on *.* to rpl@'%'",
   "change replication source to source_user = 'rpl', source_password = 'rplpw' for channel 'group_replication_recovery'"
 ]
-const MEMBERS = "select count(*) as count from performance_schema.replication_group_members where MEMBER_STATE = 'ONLINE'"
-const OWN_STATE = 'select MEMBER_STATE as state from performance_schema.replication_group_members where MEMBER_ID = @@server_uuid'
+const MEMBERS = 'select count(*) as count from performance_schema.replication_group_members where ' +
+  "MEMBER_STATE = 'ONLINE'"
+const OWN_STATE = 'select MEMBER_STATE as state from performance_schema.replication_group_members where ' +
+  'MEMBER_ID = @@server_uuid'
 const IS_MEMBER = 'select 1 from performance_schema.replication_group_members where MEMBER_PORT = ?'
 
 /**
- * How much longer than five seconds the others wait for a node that is cut off, and how long it waits for them, in seconds. On a machine
- * that does much else, nodes that miss each other for a moment would let each other go, and the next failure would end the group.
+ * How much longer than five seconds the others wait for a node that is cut off, and how long it waits for them, in
+ * seconds. On a machine that does much else, nodes that miss each other for a moment would let each other go, and the
+ * next failure would end the group.
  */
 const PATIENT = 5
 const UNREACHABLE = 60
 /** How long the group may take to let a node go, or in, in seconds. */
 const PATIENCE = 90
 
-interface Place { readonly program: Program, readonly user: User, readonly folder: string, readonly ports: readonly number[], readonly network: Network | undefined }
+interface Place {
+  readonly program: Program,
+  readonly user: User,
+  readonly folder: string,
+  readonly ports: readonly number[],
+  readonly network: Network | undefined
+}
 
 /** `network`: the machines of the nodes, which are this one otherwise. */
 export async function startGroupReplication (program: Program, network?: Network): Promise<Cluster> {
@@ -86,7 +95,9 @@ function createNode (place: Place, index: number): Node {
     async rejoin () {
       await start()
       // while the others still wait for the one that was killed they would refuse it
-      await until('the others have let it go', async () => (await neighbour(IS_MEMBER, [ports[index]])).length === 0, PATIENCE)
+      await until(
+        'the others have let it go', async () => (await neighbour(IS_MEMBER, [ports[index]])).length === 0, PATIENCE
+      )
       await sql('start group_replication')
       await until('the node is in the group', isOnline, PATIENCE)
     },
@@ -111,16 +122,22 @@ function commandOf (place: Place, index: number): string[] {
   const port = ports[index]
   const members = ports.map((port, index) => `${addressOf(place, index)}:${port}`).join()
   return [
-    ...words(program, user, data), ...settings('mysql').filter((option) => !NEEDED.includes(option)), ...DURABLE, '--secure-file-priv=NULL',
+    ...words(program, user, data), ...settings('mysql').filter((option) => !NEEDED.includes(option)), ...DURABLE,
+    '--secure-file-priv=NULL',
     `--bind-address=${address}`, `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`,
     `--server-id=${index + 1}`, '--log-bin=binlog', '--gtid-mode=ON', '--enforce-gtid-consistency=ON',
-    `--report-host=${address}`, `--report-port=${port}`, '--plugin-load-add=group_replication.so', `--group-replication-group-name=${GROUP}`,
+    `--report-host=${address}`, `--report-port=${port}`, '--plugin-load-add=group_replication.so',
+    `--group-replication-group-name=${GROUP}`,
     // the group's own protocol would listen on every interface
     '--group-replication-communication-stack=MYSQL', `--group-replication-local-address=${address}:${port}`,
-    `--group-replication-group-seeds=${members}`, '--group-replication-start-on-boot=OFF', '--group-replication-single-primary-mode=OFF',
-    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON', `--group-replication-member-expel-timeout=${network === undefined ? 0 : PATIENT}`,
-    // a member without the majority would answer old rows, and keep writes waiting, for ever, and after its time while it tries to rejoin
-    `--group-replication-unreachable-majority-timeout=${UNREACHABLE}`, '--group-replication-autorejoin-tries=0', '--group-replication-exit-state-action=OFFLINE_MODE'
+    `--group-replication-group-seeds=${members}`, '--group-replication-start-on-boot=OFF',
+    '--group-replication-single-primary-mode=OFF',
+    '--group-replication-enforce-update-everywhere-checks=ON', '--group-replication-recovery-get-public-key=ON',
+    `--group-replication-member-expel-timeout=${network === undefined ? 0 : PATIENT}`,
+    // a member without the majority would answer old rows, and keep writes waiting, for ever, and after its time while
+    // it tries to rejoin
+    `--group-replication-unreachable-majority-timeout=${UNREACHABLE}`, '--group-replication-autorejoin-tries=0',
+    '--group-replication-exit-state-action=OFFLINE_MODE'
   ]
 }
 

@@ -1,4 +1,7 @@
-/** Histories on one InnoDB, on a Galera cluster and on Group Replication; TEST_HISTORY is the number of operations on each. */
+/**
+ * Histories on one InnoDB, on a Galera cluster and on Group Replication; TEST_HISTORY is the number of operations on
+ * each.
+ */
 import t, { type Test } from 'tap'
 import { findProgram } from '../servers/own.ts'
 import type { Cluster, Node } from './cluster.ts'
@@ -34,9 +37,12 @@ async function holdsOn (t: Test, cluster: Cluster): Promise<void> {
   t.teardown(() => cluster.remove())
   const node = (index: number): Node => cluster.nodes[index] as Node
   await shopOn(node(0).url, TABLES)
-  // Behind a proxy and a socket of the file system, MySQL asks for the password in a way that only one of both understands, until it has seen it
+  // Behind a proxy and a socket of the file system, MySQL asks for the password in a way that only one of both
+  // understands, until it has seen it
   const logIn = async (index: number): Promise<void> =>
-    await until('the account is there', () => sqlOn(Object.assign(new URL(node(index).url), { username: 'app', password: 'app-password' }).href)('do 1').then(() => true, () => false))
+    await until('the account is there', () => sqlOn(
+      Object.assign(new URL(node(index).url), { username: 'app', password: 'app-password' }).href
+    )('do 1').then(() => true, () => false))
   for (const index of cluster.nodes.keys()) await logIn(index)
   await holdsHistories(t, {
     urls: cluster.nodes.map(({ url }) => url),

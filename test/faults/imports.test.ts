@@ -1,6 +1,6 @@
 /**
- * Imports that are ended at random rows, by the end of the server, of connections, of the client or of the service: `whole` is none or all rows, `batch` is what
- * `committed` names, and going on from its line ends with every row once.
+ * Imports that are ended at random rows, by the end of the server, of connections, of the client or of the service:
+ * `whole` is none or all rows, `batch` is what `committed` names, and going on from its line ends with every row once.
  */
 import { request, type ClientRequest } from 'node:http'
 import { join } from 'node:path'
@@ -34,7 +34,9 @@ interface Running {
 
 /** Imports the rows from the one at an index on. */
 function startImport ({ address }: Program, query: string, from = 0): Running {
-  const client = request(`${address}/api/shop/items${query}`, { method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' } })
+  const client = request(`${address}/api/shop/items${query}`, {
+    method: 'POST', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }
+  })
   const answer = new Promise<Answer | undefined>((resolve) => {
     client.on('response', (response) => {
       let text = ''
@@ -73,7 +75,8 @@ const faults: Record<string, (stand: Stand, running: Running, shop: Shop | undef
     await shop?.server.end('SIGKILL')
     await shop?.server.start()
   },
-  'its connection is killed': async (_stand, _running, shop) => shop === undefined ? undefined : await killAll(shop.sql),
+  'its connection is killed': async (_stand, _running, shop) =>
+    shop === undefined ? undefined : await killAll(shop.sql),
   'its client goes': async (_stand, { client }) => client.destroy(),
   'the service gets SIGTERM': async (stand) => {
     await stand.program.stop('SIGTERM')
@@ -102,15 +105,20 @@ async function run (t: Test, stand: Stand, shop?: Shop): Promise<void> {
         t.strictSame(rows, all.slice(0, rows.length), `${title}: the rows are the first ones, each once`)
         if (status === 200) t.equal(rows.length, TOTAL, title)
         else if (query === '?transaction=whole') {
-          t.ok(rows.length === 0 || (rows.length === TOTAL && status !== 503), `${title}: ${status} and ${rows.length} rows`)
+          t.ok(rows.length === 0 ||
+            (rows.length === TOTAL && status !== 503), `${title}: ${status} and ${rows.length} rows`)
         } else {
           const { committed } = json.error ?? {}
           if (status !== 0) t.equal(committed.line, committed.rows === 0 ? 0 : committed.rows + 1, title)
           if (status === 503) t.equal(rows.length, committed.rows, title)
-          if (status === 502) t.ok(rows.length >= committed.rows && rows.length <= committed.rows + BATCH, `${title}: ${rows.length} rows, ${committed.rows} committed`)
+          if (status === 502) {
+            t.ok(rows.length >= committed.rows &&
+            rows.length <= committed.rows + BATCH, `${title}: ${rows.length} rows, ${committed.rows} committed`)
+          }
           // without an answer, or if a batch is left open, rows may be there already
           const goOn = (): Promise<Answer | undefined> =>
-            startImport(stand.program, status === 503 ? query : `${query}&onConflict=sku&set=`, committed?.rows ?? 0).answer
+            startImport(stand.program, status === 503 ? query : `${query}&onConflict=sku&set=`, committed?.rows ??
+              0).answer
           let rest = await goOn()
           // the service may not know yet that the first client has gone
           while (rest?.json.error?.code === 'OVERLOADED') rest = await goOn()
@@ -123,11 +131,14 @@ async function run (t: Test, stand: Stand, shop?: Shop): Promise<void> {
   t.comment(JSON.stringify(ended))
 }
 
-const toNumbers = (rows: Array<{ sku: string }>): number[] => rows.map(({ sku }) => Number(sku.slice(1))).sort((one, other) => one - other)
+const toNumbers = (rows: Array<{ sku: string }>): number[] =>
+  rows.map(({ sku }) => Number(sku.slice(1))).sort((one, other) => one - other)
 
 for (const kind of kinds) {
   t.test(`on ${kind}, an import that is ended at a random row leaves what its answer says`, async (t) => {
-    const shop = await ownShop(t, kind, ['create table items (id int auto_increment primary key, sku varchar(20) not null unique)'])
+    const shop = await ownShop(t, kind, [
+      'create table items (id int auto_increment primary key, sku varchar(20) not null unique)'
+    ])
     const { sql, url } = shop
     const start = (): Promise<Program> => serve(t, { url })
     await run(t, {
@@ -148,7 +159,9 @@ t.test('on SQLite, an import that is ended at a random row leaves what its answe
   const file = join(temporaryFolder(t), 'shop.db')
   const database = new DatabaseSync(file, { timeout: 10_000 })
   t.teardown(() => database.close())
-  database.exec('pragma journal_mode = wal; create table items (id integer primary key, sku varchar(20) not null unique)')
+  database.exec(
+    'pragma journal_mode = wal; create table items (id integer primary key, sku varchar(20) not null unique)'
+  )
   const start = (): Promise<Program> => serve(t, { url: `sqlite:${file}` })
   const execute = (sql: string): boolean => {
     try {

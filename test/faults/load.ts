@@ -13,18 +13,22 @@ export interface Load {
   readonly slowest: number
   /** Rows that were written. */
   readonly written: number
-  /** The longest time in which nobody's row was written, in milliseconds, since this was asked last; one that goes on counts. */
+  /**
+   * The longest time in which nobody's row was written, in milliseconds, since this was asked last; one that goes on
+   * counts.
+   */
   longestPause (): number
   stop (): Promise<void>
 }
 
-export const ROWS = 'create table rows_written (id bigint not null auto_increment primary key, name varchar(40) not null, key (name))'
+export const ROWS = 'create table rows_written (id bigint not null auto_increment primary key, name varchar(40) not ' +
+  'null, key (name))'
 
 export const insert = (name: string) => ({ verb: 'insert', data: { name } })
 
 /**
- * Inserts rows with names of their own by several clients at once; each goes on when it has its answer, and after a refusal waits a
- * moment. It ends with the test at the latest.
+ * Inserts rows with names of their own by several clients at once; each goes on when it has its answer, and after a
+ * refusal waits a moment. It ends with the test at the latest.
  */
 export function startLoad (t: Test, { post }: Running, path: string, clients = 16): Load {
   const answers = new Map<string, string>()
@@ -56,7 +60,9 @@ export function startLoad (t: Test, { post }: Running, path: string, clients = 1
   t.teardown(stop)
   return {
     answers,
-    counts: () => Object.fromEntries(Map.groupBy(answers.values(), (answer) => answer).entries().map(([answer, all]) => [answer, all.length])),
+    counts: () => Object.fromEntries(
+      Map.groupBy(answers.values(), (answer) => answer).entries().map(([answer, all]) => [answer, all.length])
+    ),
     get slowest () { return state.slowest },
     get written () { return state.written },
     longestPause () {
@@ -75,11 +81,15 @@ export function lost ({ answers }: Load, names: string[]): string[] {
 }
 
 /** What a load may be answered, whatever happens to the database (docs/errors.md). */
-const CONTRACT = /^(200|502 OUTCOME_UNKNOWN|503 (DATABASE_UNAVAILABLE|OVERLOADED|DEADLOCK|LOCK_TIMEOUT)|504 QUERY_TIMEOUT)$/
+const CONTRACT =
+  /^(200|502 OUTCOME_UNKNOWN|503 (DATABASE_UNAVAILABLE|OVERLOADED|DEADLOCK|LOCK_TIMEOUT)|504 QUERY_TIMEOUT)$/
 /** What was answered so is there, or may be. */
 const MAY_BE_THERE = new Set(['200', '502 OUTCOME_UNKNOWN'])
 
-/** Holds the database to the books: what was answered 200 is there once, what may have happened at most once, and nothing else at all. */
+/**
+ * Holds the database to the books: what was answered 200 is there once, what may have happened at most once, and
+ * nothing else at all.
+ */
 export function reconcile (t: Test, load: Load, names: string[]): void {
   const { answers, counts } = load
   const times = new Map<string, number>()
@@ -87,7 +97,10 @@ export function reconcile (t: Test, load: Load, names: string[]): void {
   t.comment(JSON.stringify(counts()))
   t.same(lost(load, names), [], 'nothing that was answered is lost')
   t.same([...times].filter(([, count]) => count > 1), [], 'nothing is there twice')
-  t.same(names.filter((name) => !MAY_BE_THERE.has(answers.get(name) ?? '')), [], 'nothing is there that was refused, or not asked for')
+  t.same(
+    names.filter((name) => !MAY_BE_THERE.has(answers.get(name) ?? '')), [],
+    'nothing is there that was refused, or not asked for'
+  )
   t.same(Object.keys(counts()).filter((answer) => !CONTRACT.test(answer)), [], 'every answer is one of the contract')
   t.ok(load.written > 0, 'rows were written')
 }

@@ -1,6 +1,6 @@
 /**
- * Machines of one network that can be parted: network namespaces of Linux, each with an address of its own on a bridge. What listens
- * in them is reached from outside by its socket in the file system.
+ * Machines of one network that can be parted: network namespaces of Linux, each with an address of its own on a bridge.
+ * What listens in them is reached from outside by its socket in the file system.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,23 +23,32 @@ const ALONE = ['unshare', ...isRoot ? [] : ['--map-root-user'], '--net']
 
 /** @throws where the system has no namespaces for us */
 export async function createNetwork (machines: number): Promise<Network> {
-  if (!works([...ALONE, 'ip', 'link', 'add', 'br0', 'type', 'bridge'])) throw new Error('there are no network namespaces')
+  if (!works([...ALONE, 'ip', 'link', 'add', 'br0', 'type', 'bridge'])) {
+    throw new Error(
+      'there are no network namespaces'
+    )
+  }
   const holders: ChildProcess[] = []
   /** Holds a namespace as long as this process runs. */
   const hold = async (words: readonly string[]): Promise<number> => {
     const [file = '', ...args] = [...words, 'sh', '-c', 'echo; exec cat']
     const holder = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'] })
     holders.push(holder)
-    await Promise.race([once(holder.stdout, 'data'), once(holder, 'exit').then(() => { throw new Error(`${file} ended`) })])
+    await Promise.race([
+      once(holder.stdout, 'data'), once(holder, 'exit').then(() => { throw new Error(`${file} ended`) })
+    ])
     holder.unref()
     return holder.pid as number
   }
   const remove = atExit(() => { for (const holder of holders) holder.kill('SIGKILL') })
-  const within = (pid: number): string[] => ['nsenter', `--target=${pid}`, '--net', ...isRoot ? [] : ['--user', '--preserve-credentials']]
+  const within = (pid: number): string[] => [
+    'nsenter', `--target=${pid}`, '--net', ...isRoot ? [] : ['--user', '--preserve-credentials']
+  ]
   const address = (index: number): string => `10.0.0.${index + 1}`
   try {
     const bridge = await hold(ALONE)
-    const ip = async (pid: number, words: string): Promise<string> => await run([...within(pid), 'ip', ...words.split(' ')])
+    const ip = async (pid: number, words: string): Promise<string> =>
+      await run([...within(pid), 'ip', ...words.split(' ')])
     await ip(bridge, 'link add br0 type bridge')
     await ip(bridge, 'link set br0 up')
     const pids: number[] = []

@@ -14,10 +14,14 @@ const select = { verb: 'select', limit: 1 }
 /** Every verb is refused, in a bounded time, several at once. */
 async function isDown (t: Test, { ask }: Program, why: string): Promise<void> {
   const begin = Date.now()
-  const bodies = [select, insert('never'), { verb: 'update', data: { name: 'never' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]
+  const bodies = [select, insert('never'), { verb: 'update', data: { name: 'never' }, filters: { id: 1 } }, {
+    verb: 'delete', filters: { id: 1 }
+  }]
   const answers = await Promise.all([...bodies, ...bodies].map((body) => ask('rows_written', body)))
   for (const answer of answers) {
-    isRefusal(t, answer, { status: 503, code: answer.json.error.code === 'OVERLOADED' ? 'OVERLOADED' : 'DATABASE_UNAVAILABLE', why })
+    isRefusal(t, answer, {
+      status: 503, code: answer.json.error.code === 'OVERLOADED' ? 'OVERLOADED' : 'DATABASE_UNAVAILABLE', why
+    })
     t.equal(answer.headers['retry-after'], '1')
   }
   t.comment(`${why}: refused within ${Date.now() - begin} ms`)

@@ -3,7 +3,10 @@ import t from 'tap'
 import { ROWS } from './load.ts'
 import { BOUND, connectionsOfService, kinds, ownShop, serve } from './service.ts'
 
-/** Connections, and how long each statement takes: the pool carries 20 requests in a second, and ten times as many are little for a machine. */
+/**
+ * Connections, and how long each statement takes: the pool carries 20 requests in a second, and ten times as many are
+ * little for a machine.
+ */
 const SIZE = 4
 const SECONDS = 0.2
 const CAPACITY = SIZE / SECONDS
@@ -12,7 +15,8 @@ const DURATION = 10_000
 /** In milliseconds: a hundred times what it takes where the machine does nothing else. */
 const QUICK = 3000
 
-const middle = (numbers: number[]): number => numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
+const middle = (numbers: number[]): number =>
+  numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
 
 for (const kind of kinds) {
   t.test(`ten times the load that the pool can carry (${kind})`, async (t) => {
@@ -43,7 +47,9 @@ for (const kind of kinds) {
     const served = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status !== 200)
     const refusalTime = middle(refused.map(({ time }) => time))
-    t.comment(`${answers.length} asked, ${served.length} answered, ${refused.length} refused in ${refusalTime} ms; memory ${before.toFixed()} -> ${after.toFixed()} MB`)
+    t.comment(
+      `${answers.length} asked, ${served.length} answered, ${refused.length} refused in ${refusalTime} ms; memory ${before.toFixed()} -> ${after.toFixed()} MB`
+    )
     t.same([...new Set(refused.map(({ status, code }) => `${status} ${code}`))], ['503 OVERLOADED'])
     t.ok(served.length > CAPACITY * DURATION / 1000 / 3, 'what the pool can carry is answered all the same')
     t.ok(refusalTime < QUICK, 'refusals are quick')

@@ -25,8 +25,15 @@ for (const kind of kinds) {
     await t.test('what would write, while it is read-only', async (t) => {
       t.equal((await ask('rows_written', insert('before'))).status, 200)
       await sql(READ_ONLY[kind].on)
-      for (let each = 0; each < 30; each++) isRefusal(t, await ask('rows_written', insert('never')), { ...UNAVAILABLE, why: 'read-only' })
-      t.match(await ask('rows_written', select), { status: 200, json: { data: { rows: [{ name: 'before' }] } } }, 'what reads is answered')
+      for (let each = 0; each < 30; each++) {
+        isRefusal(t, await ask('rows_written', insert('never')), {
+          ...UNAVAILABLE, why: 'read-only'
+        })
+      }
+      t.match(
+        await ask('rows_written', select), { status: 200, json: { data: { rows: [{ name: 'before' }] } } },
+        'what reads is answered'
+      )
       await sql(READ_ONLY[kind].off)
       t.equal((await ask('rows_written', insert('after'))).status, 200, 'the first write after it')
       t.match(await sql('select name from rows_written order by id'), [{ name: 'before' }, { name: 'after' }])
@@ -40,9 +47,17 @@ for (const kind of kinds) {
       await sql("alter user app@'%' with max_user_connections 0")
     })
 
-    await t.test('everybody but its administrators', { skip: kind === 'mysql' ? false : 'MariaDB has no offline mode' }, async (t) => {
+    await t.test('everybody but its administrators', {
+      skip: kind === 'mysql'
+        ? false
+        : 'MariaDB has no offline mode'
+    }, async (t) => {
       await sql('set global offline_mode = 1')
-      for (const body of [select, insert('never')]) isRefusal(t, await ask('rows_written', body), { ...UNAVAILABLE, why: 'offline' })
+      for (const body of [select, insert('never')]) {
+        isRefusal(t, await ask('rows_written', body), {
+          ...UNAVAILABLE, why: 'offline'
+        })
+      }
       await sql('set global offline_mode = 0')
       t.equal((await ask('rows_written', insert('online'))).status, 200, 'the first write after it')
     })
@@ -66,7 +81,9 @@ for (const kind of kinds) {
       })
       hogs.forEach((each) => each.destroy())
       // the server may not have ended them yet
-      await until('it has room for an administrator', () => sql('set global max_connections = 300').then(() => true, () => false))
+      await until(
+        'it has room for an administrator', () => sql('set global max_connections = 300').then(() => true, () => false)
+      )
     })
 
     t.ok(program.lives())
@@ -75,8 +92,12 @@ for (const kind of kinds) {
   })
 
   t.test(`${kind} has no room on its disk`, async (t) => {
-    const disk = (megabytes: number): string[] => ['--innodb-file-per-table=0', `--innodb-data-file-path=ibdata1:12M:autoextend:max:${megabytes}M`]
-    const { server, url } = await ownShop(t, kind, ['create table big (id int not null auto_increment primary key, data longblob)'], disk(24))
+    const disk = (megabytes: number): string[] => [
+      '--innodb-file-per-table=0', `--innodb-data-file-path=ibdata1:12M:autoextend:max:${megabytes}M`
+    ]
+    const { server, url } = await ownShop(t, kind, [
+      'create table big (id int not null auto_increment primary key, data longblob)'
+    ], disk(24))
     const { ask, lives } = await serve(t, { url })
     const fill = { verb: 'insert', data: { data: 'x'.repeat(400_000) } }
     let refused
@@ -110,7 +131,9 @@ for (const kind of kinds) {
     await sleep(500)
     await two.sql('set global read_only = 0')
     await sleep(250)
-    t.equal((await program.ask('rows_written', insert('first'))).status, 200, 'the first write that came a moment later')
+    t.equal(
+      (await program.ask('rows_written', insert('first'))).status, 200, 'the first write that came a moment later'
+    )
 
     // the other way round: the connections stay with a server that has become read-only
     await one.sql('set global read_only = 0')
@@ -119,7 +142,9 @@ for (const kind of kinds) {
     await sleep(100)
     t.equal((await program.ask('rows_written', insert('second'))).status, 200, 'it is where the address leads')
     await load.stop()
-    const names = [...await one.sql('select name from rows_written'), ...await two.sql('select name from rows_written')].map(({ name }) => name)
+    const names = [
+      ...await one.sql('select name from rows_written'), ...await two.sql('select name from rows_written')
+    ].map(({ name }) => name)
     t.ok(names.includes('first') && names.includes('second'))
     reconcile(t, load, names.filter((name) => /^\d/.test(name)))
     t.ok(program.lives())

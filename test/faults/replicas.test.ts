@@ -5,12 +5,19 @@ import { BOUND, kinds, ownShop, serve, SOON } from './service.ts'
 
 const CLIENTS = 8
 /** Each server says who it is: nothing is replicated here, so that it is seen who answers. */
-const named = (name: string) => ['create table who (id int not null primary key, name varchar(20) not null)', `insert into who values (1, '${name}')`]
+const named = (name: string) => [
+  'create table who (id int not null primary key, name varchar(20) not null)', `insert into who values (1, '${name}')`
+]
 const read = { verb: 'select', columns: ['name'], filters: { id: 1 } }
 
 for (const kind of kinds) {
-  t.test(`replicas of a ${kind} server that fail under load are passed over, and used again when they are back`, async (t) => {
-    const [primary, one, two] = [await ownShop(t, kind, named('primary')), await ownShop(t, kind, named('one')), await ownShop(t, kind, named('two'))]
+  t.test(`replicas of a ${kind} server that fail under load are passed over, and used again when they are back`, async (
+    t
+  ) => {
+    const [primary, one, two] = [
+      await ownShop(t, kind, named('primary')), await ownShop(t, kind, named('one')),
+      await ownShop(t, kind, named('two'))
+    ]
     const program = await serve(t, { url: primary.url, replicas: [one.url, two.url], statementTimeout: 2000 })
     const seen = new Map<string, number>()
     const state = { running: true, slowest: 0 }

@@ -6,7 +6,9 @@ import { BOUND, kinds, MEMORY, ownShop, serve, SOON } from './service.ts'
 const RESTARTS = 12
 
 for (const kind of kinds) {
-  t.test(`under load, over ${RESTARTS} restarts of ${kind} in a row, no row is lost and none is there twice`, async (t) => {
+  t.test(`under load, over ${RESTARTS} restarts of ${kind} in a row, no row is lost and none is there twice`, async (
+    t
+  ) => {
     const { server, sql, url } = await ownShop(t, kind, [ROWS])
     const program = await serve(t, { url })
     const load = startLoad(t, program, '/api/shop/rows_written')
@@ -24,7 +26,9 @@ for (const kind of kinds) {
     await sleep(300)
     await load.stop()
     t.ok(program.lives())
-    t.comment(`the first select after each restart: ${Math.max(...slow)} ms at most; the slowest answer of all: ${load.slowest} ms`)
+    t.comment(
+      `the first select after each restart: ${Math.max(...slow)} ms at most; the slowest answer of all: ${load.slowest} ms`
+    )
     t.comment(`memory at the end: ${program.memory().toFixed()} MB`)
     t.ok(Math.max(...slow) < SOON)
     t.ok(program.memory() < MEMORY)

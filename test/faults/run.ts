@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults`: tests of failing database servers, networks and clusters, with servers of their own. Prints one line for
- * a kind of server that is not available, and runs without it.
+ * `npm run test:faults`: tests of failing database servers, networks and clusters, with servers of their own. Prints
+ * one line for a kind of server that is not available, and runs without it.
  *
  *     node test/faults/run.ts [files…]
  */
@@ -33,7 +33,10 @@ async function findKinds (): Promise<Kind[]> {
   return found
 }
 
-/** They mostly wait, for servers that start and stop; with more of them, their load disturbs the times that others measure. */
+/**
+ * They mostly wait, for servers that start and stop; with more of them, their load disturbs the times that others
+ * measure.
+ */
 const JOBS = 3
 
 endWithTests()

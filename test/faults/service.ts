@@ -12,12 +12,15 @@ import { serveRowQuery, type Running } from '../support/row-query.ts'
 import { TOKEN, type Answer } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** How long a request may take in the end, in milliseconds, on a machine that does much else: never hang is what is meant. */
+/**
+ * How long a request may take in the end, in milliseconds, on a machine that does much else: never hang is what is
+ * meant.
+ */
 export const BOUND = 30_000
 
 /**
- * How soon a request is answered once its database is there again, in milliseconds. A second is promised, and a tenth of it is what it
- * takes where the machine does nothing else; the rest is for one that does.
+ * How soon a request is answered once its database is there again, in milliseconds. A second is promised, and a tenth
+ * of it is what it takes where the machine does nothing else; the rest is for one that does.
  */
 export const SOON = 5000
 
@@ -25,8 +28,9 @@ export const SOON = 5000
 export const kinds = JSON.parse(process.env['TEST_FAULTS'] ?? '["mariadb", "mysql"]') as Kind[]
 
 /**
- * What V8 may keep of objects that have grown old, in megabytes. On a machine with much memory it would not look for what is not used
- * any more within the time of a test; with this, a leak ends the program, and `MEMORY` is what there is besides, of which Node needs most.
+ * What V8 may keep of objects that have grown old, in megabytes. On a machine with much memory it would not look for
+ * what is not used any more within the time of a test; with this, a leak ends the program, and `MEMORY` is what there
+ * is besides, of which Node needs most.
  */
 const OLD_OBJECTS = 128
 export const MEMORY = 350
@@ -47,13 +51,20 @@ export async function serve (t: Test, database: RowQueryOptions['databases'][str
   const cwd = mkdtempSync(join(tmpdir(), 'row-query-'))
   t.teardown(() => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, 'row-query.json'), JSON.stringify({ databases: { shop: database } }))
-  const running = await serveRowQuery(t, { cwd, args: ['--config', 'row-query.json'], env: { API_TOKEN: TOKEN, NODE_OPTIONS: `--max-old-space-size=${OLD_OBJECTS}` } })
+  const running = await serveRowQuery(t, {
+    cwd,
+    args: ['--config', 'row-query.json'],
+    env: {
+      API_TOKEN: TOKEN, NODE_OPTIONS: `--max-old-space-size=${OLD_OBJECTS}`
+    }
+  })
   return {
     ...running,
     ask: (table, body) => running.post(`/api/shop/${table}`, body, TOKEN),
     operate: (operations) => running.post('/api/shop', { operations }, TOKEN),
     lives: () => running.child.exitCode === null && running.child.signalCode === null,
-    memory: () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.child.pid}/status`, 'utf8'))?.[1]) / 1024
+    memory: () =>
+      Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${running.child.pid}/status`, 'utf8'))?.[1]) / 1024
   }
 }
 
@@ -67,12 +78,21 @@ export interface Shop {
   readonly url: string
 }
 
-/** A server of the test's own with a database `shop`, an account for the service that may do nothing special, and tables. */
+/**
+ * A server of the test's own with a database `shop`, an account for the service that may do nothing special, and
+ * tables.
+ */
 export async function ownShop (t: Test, kind: Kind, tables: string[], options: string[] = []): Promise<Shop> {
   const server = await startOwnServer(kind, options)
   t.teardown(server.remove)
   await shopOn(server.url, tables)
-  return { server, sql: sqlOn(server.url), url: Object.assign(new URL(server.url), { username: 'app', password: 'app-password', pathname: '/shop' }).href }
+  return {
+    server,
+    sql: sqlOn(server.url),
+    url: Object.assign(new URL(server.url), {
+      username: 'app', password: 'app-password', pathname: '/shop'
+    }).href
+  }
 }
 
 export async function shopOn (url: string, tables: string[]): Promise<void> {
@@ -83,7 +103,10 @@ export async function shopOn (url: string, tables: string[]): Promise<void> {
   for (const table of tables) await sqlOn(url)(table)
 }
 
-/** Statements as `root`, each on a connection of its own: none of them is lost with the server. `first` is sent before each. */
+/**
+ * Statements as `root`, each on a connection of its own: none of them is lost with the server. `first` is sent before
+ * each.
+ */
 export function sqlOn (url: string, database = 'shop', first = 'do 1'): Sql {
   return async (statement, values = []) => {
     const connection = await createConnection({ uri: Object.assign(new URL(url), { pathname: `/${database}` }).href })

@@ -6,7 +6,10 @@ import { until } from '../support/until.ts'
 import { insert, ROWS } from './load.ts'
 import { BOUND, connectionsOfService, kinds, ownShop, serve } from './service.ts'
 
-const TABLES = [ROWS, "insert into rows_written (name) values ('one')", 'create view slow as select id, sleep(30) as slept from rows_written']
+const TABLES = [
+  ROWS, "insert into rows_written (name) values ('one')",
+  'create view slow as select id, sleep(30) as slept from rows_written'
+]
 const read = ['slow', { verb: 'select', columns: ['id', 'slept'] }] as const
 const write = ['rows_written', { verb: 'update', data: { name: 'changed' }, filters: { id: 1 } }] as const
 
@@ -29,7 +32,9 @@ for (const kind of kinds) {
         const program = await serve(t, { url })
         const client = new AbortController()
         const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
-        const answer = fetch(`${program.address}/api/shop/${table}`, { method: 'POST', headers, body: JSON.stringify(body), signal: client.signal })
+        const answer = fetch(`${program.address}/api/shop/${table}`, {
+          method: 'POST', headers, body: JSON.stringify(body), signal: client.signal
+        })
         await until('it runs', async () => (await running()).length === 1)
         client.abort()
         await t.rejects(answer)

@@ -1,4 +1,7 @@
-/** Streams from a server whose `net_write_timeout` is two seconds, with TLS and without: clients that pause longer get every row, and memory does not grow with the rows. */
+/**
+ * Streams from a server whose `net_write_timeout` is two seconds, with TLS and without: clients that pause longer get
+ * every row, and memory does not grow with the rows.
+ */
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -15,20 +18,26 @@ import { connectionsOfService, kinds, ownShop, serve, type Program } from './ser
 const MILLION = 1_000_000
 const FEWER = 100_000
 /**
- * How much more memory a million rows may take than a hundred thousand, in megabytes. With TLS Node allocates the memory of each read anew, and V8 lets
- * up to 64 MB of it gather before it collects them.
+ * How much more memory a million rows may take than a hundred thousand, in megabytes. With TLS Node allocates the
+ * memory of each read anew, and V8 lets up to 64 MB of it gather before it collects them.
  */
 const MORE = { 'without TLS': 40, 'with TLS': 40 + 64 } as const
 /** Longer than the server waits for a client of its own that takes nothing, in milliseconds. */
 const PAUSE = 7000
 
-const tables = ['create table n (i int primary key)', `insert into n ${numbers(1000)}`, "create view million as select a.i * 1000 + b.i as id, concat('a name that makes a row as long as many rows are, and is the same in each of them ', b.i) as name from n a join n b"]
+const tables = ['create table n (i int primary key)', `insert into n ${numbers(1000)}`, 'create view million as ' +
+  "select a.i * 1000 + b.i as id, concat('a name that makes a row as long as many rows are, and is the same in each " +
+    "of them ', b.i) as name from n a join n b"]
 
 async function open (program: Program, limit: number): Promise<Socket> {
   const { port, hostname } = new URL(program.address)
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {})
-  socket.write(request({ start: 'POST /api/shop/million HTTP/1.1', with: ['Accept: application/x-ndjson'], body: JSON.stringify({ verb: 'select', limit }) }))
+  socket.write(request({
+    start: 'POST /api/shop/million HTTP/1.1',
+    with: ['Accept: application/x-ndjson'],
+    body: JSON.stringify({ verb: 'select', limit })
+  }))
   await once(socket, 'readable')
   return socket
 }
@@ -61,8 +70,12 @@ async function certificateFiles (t: Test): Promise<{ cert: string, key: string }
 for (const kind of kinds) {
   t.test(`long streams of ${kind}`, async (t) => {
     const { cert, key } = await certificateFiles(t as Test)
-    const { sql, url } = await ownShop(t as Test, kind, tables, ['--net-write-timeout=2', `--ssl-cert=${cert}`, `--ssl-key=${key}`, `--ssl-ca=${cert}`])
-    for (const [way, parameters] of [['without TLS', ''], ['with TLS', `?ssl=verify-ca&ssl-ca=${encodeURIComponent(cert)}`]] as const) {
+    const { sql, url } = await ownShop(t as Test, kind, tables, [
+      '--net-write-timeout=2', `--ssl-cert=${cert}`, `--ssl-key=${key}`, `--ssl-ca=${cert}`
+    ])
+    for (const [way, parameters] of [
+      ['without TLS', ''], ['with TLS', `?ssl=verify-ca&ssl-ca=${encodeURIComponent(cert)}`]
+    ] as const) {
       await t.test(way, async (t) => {
         const program = await serve(t as Test, { url: url + parameters, pool: { size: 4 } })
         t.match(await program.ask('n', { verb: 'select', limit: 1 }), { status: 200 })
@@ -73,13 +86,18 @@ for (const kind of kinds) {
         const paused = await open(program, MILLION)
         await sleep(PAUSE)
         t.match(await program.ask('n', { verb: 'select', limit: 1 }), { status: 200 }, 'short requests go on')
-        t.equal((await connectionsOfService(sql)).filter(({ info }) => info?.includes('million')).length, 1, 'the database waits for the client')
+        t.equal((await connectionsOfService(sql)).filter(({ info }) => info?.includes('million'))
+          .length, 1, 'the database waits for the client')
         const all = await read(paused, program)
         t.match(all, { rows: MILLION, isWhole: true }, 'every row arrives after the pause')
-        t.ok(all.memory - fewer.memory < MORE[way], `${fewer.memory} MB with ${FEWER} rows, ${all.memory} MB with ${MILLION}`)
+        t.ok(
+          all.memory - fewer.memory < MORE[way],
+          `${fewer.memory} MB with ${FEWER} rows, ${all.memory} MB with ${MILLION}`
+        )
         const left = await open(program, MILLION)
         left.destroy()
-        await until('nothing runs after its client has left', async () => (await connectionsOfService(sql)).every(({ info }) => info?.includes('million') !== true), 5)
+        await until('nothing runs after its client has left', async () =>
+          (await connectionsOfService(sql)).every(({ info }) => info?.includes('million') !== true), 5)
         t.ok(program.lives())
         t.match(await program.stop(), { code: 0, stderr: '' })
       })

@@ -11,11 +11,14 @@ import { prepareTables, schema } from './tables.ts'
 /** Sends bodies one after the other: every response must be valid, and changes must match the model. */
 export async function fuzzBodiesOn (t: Test, engine: EngineName): Promise<void> {
   t.comment(`FUZZ_SEED=${seed}`)
-  await onEachEngine(t, 'responses to random bodies are valid and their effects match the model', { schema, only: [engine] }, async (t, service) => {
+  await onEachEngine(t, 'responses to random bodies are valid and their ' +
+    'effects match the model', { schema, only: [engine] }, async (t, service) => {
     const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name))
     for (const table of tables) {
       let bodies = 0
-      const property = fc.asyncProperty(fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), { minLength: 1, maxLength: 60, size: 'max' }), async (sent) => {
+      const property = fc.asyncProperty(fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), {
+        minLength: 1, maxLength: 60, size: 'max'
+      }), async (sent) => {
         bodies += sent.length
         service.log.splice(0)
         service.statements()

@@ -34,10 +34,14 @@ export interface Part<Value> {
 /** Checks a property repeatedly, each time with the next seed, until enough bodies were sent. */
 export async function campaign<Value> (t: Test, { name, share, property, sent }: Part<Value>): Promise<void> {
   const start = Date.now()
-  const isEnough = (): boolean => FUZZ_MINUTES === undefined ? sent() >= Number(FUZZ_BODIES) * share : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share
+  const isEnough = (): boolean => FUZZ_MINUTES === undefined
+    ? sent() >= Number(FUZZ_BODIES) * share
+    : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share
   let current = seed
   for (; !isEnough(); current++) {
-    const { failed, errorInstance } = await fc.check(property, { seed: current, numRuns: RUNS, interruptAfterTimeLimit: SHRINKING })
+    const { failed, errorInstance } = await fc.check(property, {
+      seed: current, numRuns: RUNS, interruptAfterTimeLimit: SHRINKING
+    })
     if (failed) {
       const { message, stack = message } = errorInstance as Error
       t.fail(`${name}: FUZZ_SEED=${current}`, { at: null, stack: '' })
@@ -45,5 +49,7 @@ export async function campaign<Value> (t: Test, { name, share, property, sent }:
       return
     }
   }
-  t.pass(`${name}: ${sent()} bodies in ${((Date.now() - start) / 1000).toFixed(1)} s, FUZZ_SEED=${seed} to ${current - 1}`)
+  t.pass(
+    `${name}: ${sent()} bodies in ${((Date.now() - start) / 1000).toFixed(1)} s, FUZZ_SEED=${seed} to ${current - 1}`
+  )
 }

@@ -5,7 +5,10 @@ import { faultsOf } from '../support/refusals.ts'
 
 /** Keys of `data` in the answer to each verb. */
 const forms: Readonly<Record<string, RegExp>> = {
-  select: /^rows,count(,next)?(,total)?$/, insert: /^(rows,)?inserted,(updated,unchanged,)?id(,outcomes)?(,dryRun)?$/, update: /^(rows,)?updated(,dryRun)?$/, delete: /^(rows,)?deleted(,dryRun)?$/
+  select: /^rows,count(,next)?(,total)?$/,
+  insert: /^(rows,)?inserted,(updated,unchanged,)?id(,outcomes)?(,dryRun)?$/,
+  update: /^(rows,)?updated(,dryRun)?$/,
+  delete: /^(rows,)?deleted(,dryRun)?$/
 }
 
 /** Returns the faults of a response; `allowed`: codes of status 500 and above that can occur. */
@@ -15,7 +18,11 @@ export function contractFaults (answer: Answer, verb: unknown, allowed: readonly
   if (!/^[\x20-\x7e]{1,128}$/.test(String(headers['x-request-id']))) faults.push('no x-request-id')
   if (status === 200) {
     if (Object.keys(json).join() !== 'success,data' || json.success !== true) faults.push('not {success: true, data}')
-    if (forms[String(verb)]?.test(Object.keys(json.data).join()) !== true) faults.push(`"data" is not that of the verb ${String(verb)}`)
+    if (forms[String(verb)]?.test(Object.keys(json.data).join()) !== true) {
+      faults.push(
+      `"data" is not that of the verb ${String(verb)}`
+      )
+    }
     return faults
   }
   const code = json?.error?.code

@@ -1,4 +1,7 @@
-/** The law of plans with holes over HTTP: what a body with `$ref` or `$param` in place of its values answers is what the values answer. */
+/**
+ * The law of plans with holes over HTTP: what a body with `$ref` or `$param` in place of its values answers is what the
+ * values answer.
+ */
 import fc from 'fast-check'
 import Fastify from 'fastify'
 import type { Test } from 'tap'
@@ -14,15 +17,21 @@ import { type FuzzTable, prepareTables, schema as fuzzed } from './tables.ts'
 
 /** The tables of the bodies, and one from whose JSON references take their values. */
 export const schema: Schema = (engine) => [
-  ...(fuzzed as (engine: string) => string[])(engine), 'create table given (id int primary key, v json)', "insert into given values (1, '[]')"
+  ...(fuzzed as (engine: string) => string[])(engine), 'create table given (id int primary key, v json)',
+  "insert into given values (1, '[]')"
 ]
 
 /** A body, the places of its values, and another body of its shape. */
-interface Case { readonly table: FuzzTable, readonly body: Body, readonly other: Body, readonly places: readonly Place[] }
+interface Case {
+  readonly table: FuzzTable, readonly body: Body, readonly other: Body, readonly places: readonly Place[]
+}
 
 /** JSON of MySQL keeps neither the text of a number nor a surrogate alone. */
 const isKept = (value: unknown): boolean =>
-  typeof value === 'string' ? value.isWellFormed() : typeof value === 'boolean' || (Number.isInteger(value) && !Object.is(value, -0))
+  typeof value === 'string'
+    ? value.isWellFormed()
+    : typeof value === 'boolean' ||
+    (Number.isInteger(value) && !Object.is(value, -0))
 
 /** A definition of a named request is no JSON text, so it has no numbers with their text. */
 const hasRawNumber = (value: unknown): boolean =>
@@ -30,7 +39,11 @@ const hasRawNumber = (value: unknown): boolean =>
 
 /** A number of the database would be another one each time. */
 const withKeys = (data: any): unknown =>
-  Array.isArray(data) ? data.map((row, index) => ({ ...row, id: row.id ?? 100 + index })) : { ...data, id: data.id ?? 100 }
+  Array.isArray(data)
+    ? data.map((row, index) => ({ ...row, id: row.id ?? 100 + index }))
+    : {
+        ...data, id: data.id ?? 100
+      }
 
 function casesOf (table: FuzzTable, count: number): Case[] {
   const planning = { source: alone(table.catalog), limits }
@@ -42,7 +55,9 @@ function casesOf (table: FuzzTable, count: number): Case[] {
     const others = withOthers(table, body, all, picked)
     const places = all.filter(({ path }) => isKept(valueAt(body, path)) && isKept(valueAt(others, path)))
     if (places.length === 0) return []
-    return [{ table, body, places, other: replaced(body, places, (index) => valueAt(others, (places[index] as Place).path)) }]
+    return [
+      { table, body, places, other: replaced(body, places, (index) => valueAt(others, (places[index] as Place).path)) }
+    ]
   })
 }
 
@@ -57,23 +72,40 @@ interface Answer { readonly status: number, readonly text: string, readonly json
 const outcomeOf = ({ status, text, json }: Answer): string => status === 200 ? text : `${status} ${json.error.code}`
 
 /** What is refused besides a value is refused first where the value comes later. */
-const isSame = (outcome: string, plain: string): boolean => outcome === plain || (plain === '400 INVALID_VALUE' && !outcome.startsWith('{'))
+const isSame = (outcome: string, plain: string): boolean => outcome === plain ||
+  (plain === '400 INVALID_VALUE' && !outcome.startsWith('{'))
 
 /** Returns how many answers were compared, and how many of them were not refusals. */
-export async function requireSameAnswers (t: Test, service: Service, count: number): Promise<{ readonly compared: number, readonly answered: number }> {
+export async function requireSameAnswers (t: Test, service: Service, count: number): Promise<{
+  readonly compared: number, readonly answered: number
+}> {
   const tables = await prepareTables(service)
   const cases = tables.flatMap((table) => casesOf(table, Math.ceil(count / tables.length)))
   const requests = Object.fromEntries(cases.flatMap(({ table, body, places }, index) => {
     const parameters = Object.fromEntries(places.map((_, place) => [`p${place}`, {}]))
-    const definition = { database: 'shop', table: table.name, parameters, body: replaced(body, places, (place) => ({ $param: `p${place}` })) }
+    const definition = {
+      database: 'shop',
+      table: table.name,
+      parameters,
+      body: replaced(
+        body, places, (place) => ({ $param: `p${place}` })
+      )
+    }
     return hasRawNumber(definition) ? [] : [[`r${index}`, definition]]
   }))
-  const rows = createRowQuery({ databases: { shop: { url: service.url } }, requests: requests as never, authenticate: () => GRANT })
+  const rows = createRowQuery({
+    databases: { shop: { url: service.url } }, requests: requests as never, authenticate: () => GRANT
+  })
   const app = Fastify()
   await app.register(rows.plugin, { prefix: '/api' })
   t.teardown(() => app.close())
   const send = async (path: string, body: unknown): Promise<Answer> => {
-    const { statusCode: status, payload: text } = await app.inject({ method: 'POST', url: `/api/${path}`, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) })
+    const { statusCode: status, payload: text } = await app.inject({
+      method: 'POST',
+      url: `/api/${path}`,
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify(body)
+    })
     return { status, text, json: JSON.parse(text) }
   }
   for (const table of tables) await table.reset()
@@ -85,18 +117,30 @@ export async function requireSameAnswers (t: Test, service: Service, count: numb
       if (definition !== undefined) {
         const literal = outcomeOf(await send(`shop/${table.name}`, each))
         if (body.verb !== 'select') await table.reset()
-        const called = outcomeOf(await send(`requests/r${index}`, Object.fromEntries(values.map((value, place) => [`p${place}`, value]))))
+        const called = outcomeOf(
+          await send(`requests/r${index}`, Object.fromEntries(values.map((value, place) => [`p${place}`, value])))
+        )
         if (body.verb !== 'select') await table.reset()
-        if (!isSame(called, literal)) t.fail(`$param: ${JSON.stringify(each)} by ${JSON.stringify(definition)}: ${called.slice(0, 300)}, not ${literal.slice(0, 300)}`)
+        if (!isSame(called, literal)) {
+          t.fail(
+          `$param: ${JSON.stringify(each)} by ${JSON.stringify(definition)}: ${called.slice(0, 300)}, not ${literal.slice(0, 300)}`
+          )
+        }
       }
       await service.sql('update given set v = ?', [JSON.stringify(values)])
       const operate = async (second: object): Promise<Answer> =>
-        await send('shop', { operations: [{ table: 'given', verb: 'select' }, { table: table.name, ...second }], dryRun: true })
+        await send('shop', {
+          operations: [{ table: 'given', verb: 'select' }, { table: table.name, ...second }], dryRun: true
+        })
       const plain = outcomeOf(await operate(each))
       compared++
       if (plain.startsWith('{')) answered++
       const referring = outcomeOf(await operate(replaced(each, places, (place) => ({ $ref: `/0/rows/0/v/${place}` }))))
-      if (!isSame(referring, plain)) t.fail(`$ref: ${table.name} ${JSON.stringify(each)} with ${places.map(({ path }) => path.join('/')).join(' ')}: ${referring.slice(0, 300)}, not ${plain.slice(0, 300)}`)
+      if (!isSame(referring, plain)) {
+        t.fail(
+        `$ref: ${table.name} ${JSON.stringify(each)} with ${places.map(({ path }) => path.join('/')).join(' ')}: ${referring.slice(0, 300)}, not ${plain.slice(0, 300)}`
+        )
+      }
     }
   }
   return { compared, answered }

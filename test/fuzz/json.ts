@@ -17,11 +17,14 @@ export function write (json: Json): string {
 
 /** Parses JSON with numbers as text, independently of the service's parser. @throws SyntaxError */
 export function read (json: string): any {
-  return JSON.parse(json, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? JSON.rawJSON(source as string) : value)
+  return JSON.parse(json, (_key: string, value: unknown, { source }: { source?: string }) =>
+    typeof value === 'number' ? JSON.rawJSON(source as string) : value)
 }
 
 /** A position in a tree. `put` returns the tree with other values there, or without the position if there are none. */
-export interface Place { readonly value: Json, readonly key: string | undefined, put (...values: Json[]): Json, rename (key: string): Json }
+export interface Place {
+  readonly value: Json, readonly key: string | undefined, put (...values: Json[]): Json, rename (key: string): Json
+}
 
 export function placesOf (json: Json): Place[] {
   const root: Place = { value: json, key: undefined, put: (value) => value ?? '', rename: () => json }
@@ -37,7 +40,9 @@ function inner (json: Json, rebuild: (value: Json) => Json): Place[] {
     })
   }
   return json.pairs.flatMap(([key, value], index) => {
-    const place = (entries: ReadonlyArray<readonly [string, Json]>): Json => rebuild({ pairs: json.pairs.toSpliced(index, 1, ...entries) })
+    const place = (entries: ReadonlyArray<readonly [string, Json]>): Json => rebuild({
+      pairs: json.pairs.toSpliced(index, 1, ...entries)
+    })
     const put = (...values: Json[]): Json => place(values.map((each) => [key, each]))
     return [{ value, key, put, rename: (name: string) => place([[name, value]]) }, ...inner(value, put)]
   })

@@ -1,6 +1,6 @@
 /**
- * Predicts which rows a filter matches, in three-valued logic, for columns with simple comparisons. It is independent of the
- * service's code and works on returned rows. It does not predict collations, floats and JSON.
+ * Predicts which rows a filter matches, in three-valued logic, for columns with simple comparisons. It is independent
+ * of the service's code and works on returned rows. It does not predict collations, floats and JSON.
  */
 import type { FuzzTable, Kind } from './tables.ts'
 
@@ -44,7 +44,11 @@ function group (filters: unknown, table: FuzzTable): Matcher {
     if (key === '$and') return all(groups(value, table))
     if (key === '$or') return not(all(groups(value, table).map(not)))
     if (key === '$not') return not(group(value, table))
-    if (key === '$is') return all(Object.entries(isObject(value) ? value : unpredictable()).map(([name, operand]) => leaf(name, kindOf(name, table), '$is', operand, table)))
+    if (key === '$is') {
+      return all(Object.entries(isObject(value) ? value : unpredictable()).map(
+        ([name, operand]) => leaf(name, kindOf(name, table), '$is', operand, table)
+      ))
+    }
     const name = key.startsWith('$$') ? key.slice(1) : key
     return column(name, kindOf(name, table), value, table)
   }))
@@ -82,13 +86,20 @@ function attempt (ask: () => Truth): Truth | undefined {
 function column (name: string, kind: Kind, value: unknown, table: FuzzTable): Matcher {
   if (isObject(value) && !isNow(value)) {
     const { $case, ...operators } = value
-    const fold = $case === undefined ? undefined : $case === 'ignore' && kind === 'word' ? foldOf(table, operators) : unpredictable()
+    const fold = $case === undefined
+      ? undefined
+      : $case === 'ignore' &&
+      kind === 'word'
+        ? foldOf(table, operators)
+        : unpredictable()
     return all(Object.entries(operators).map(([operator, operand]) => leaf(name, kind, operator, operand, table, fold)))
   }
   return leaf(name, kind, Array.isArray(value) ? '$in' : '$eq', value, table)
 }
 
-/** How the engine makes texts lower case; on a server only beside operands whose letters have one lower case everywhere. */
+/**
+ * How the engine makes texts lower case; on a server only beside operands whose letters have one lower case everywhere.
+ */
 function foldOf ({ engine }: FuzzTable, operators: object): (text: string) => string {
   const fold = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
   if (engine === 'sqlite') return fold
@@ -106,43 +117,72 @@ const NOT_NULL = new Set(['id', 'level'])
 function columns (name: string, operator: string, other: string, table: FuzzTable): Matcher {
   const [kind, otherKind] = [kindOf(name, table), kindOf(other, table)]
   const numbers: readonly Kind[] = ['integer', 'decimal']
-  if (![kind, otherKind].every((each) => numbers.includes(each)) && !(kind === 'word' && otherKind === 'word' && ['$eq', '$ne'].includes(operator))) return unpredictable()
+  if (![kind, otherKind].every((each) => numbers.includes(each)) &&
+    !(kind === 'word' && otherKind === 'word' && ['$eq', '$ne'].includes(operator))) return unpredictable()
   const cell = (row: Row, column: string, as: Kind): Comparable => {
     const value = valueOf(as, row[column])
-    return as === 'integer' ? (value as bigint) * 100n : as === 'decimal' || table.engine === 'sqlite' ? value : trimmed(value)
+    return as === 'integer'
+      ? (value as bigint) * 100n
+      : as === 'decimal' ||
+      table.engine === 'sqlite'
+        ? value
+        : trimmed(value)
   }
   const test = COMPARISONS[operator] ?? unpredictable()
-  return (row) => row[name] === null || row[other] === null ? null : test(cell(row, name, kind), cell(row, other, otherKind))
+  return (row) => row[name] === null ||
+    row[other] === null
+    ? null
+    : test(cell(row, name, kind), cell(row, other, otherKind))
 }
 
 const COMPARISONS: Readonly<Record<string, (a: Comparable, b: Comparable) => boolean>> = {
-  $eq: (a, b) => a === b, $ne: (a, b) => a !== b, $gt: (a, b) => a > b, $gte: (a, b) => a >= b, $lt: (a, b) => a < b, $lte: (a, b) => a <= b
+  $eq: (a, b) => a === b,
+  $ne: (a, b) => a !== b,
+  $gt: (a, b) => a > b,
+  $gte: (a, b) => a >= b,
+  $lt: (a, b) => a < b,
+  $lte: (a, b) => a <= b
 }
 
-function leaf (name: string, kind: Kind, operator: string, operand: unknown, table: FuzzTable, fold: (text: string) => string = (text) => text): Matcher {
-  if (isObject(operand) && typeof operand['$column'] === 'string') return columns(name, operator, operand['$column'], table)
+function leaf (
+  name: string, kind: Kind, operator: string, operand: unknown, table: FuzzTable,
+  fold: (text: string) => string = (text) => text
+): Matcher {
+  if (isObject(operand) &&
+    typeof operand['$column'] === 'string') return columns(name, operator, operand['$column'], table)
   const { engine } = table
   const isNull: Matcher = NOT_NULL.has(name) ? () => false : (row) => row[name] === null
   /** A text longer than the column, which is in no row. */
-  const isTooLong = (value: unknown): boolean => kind === 'word' && engine !== 'sqlite' && typeof value === 'string' && [...value].length > WORD
-  const known = (test: (cell: Comparable) => boolean): Matcher => (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
+  const isTooLong = (value: unknown): boolean => kind === 'word' && engine !== 'sqlite' && typeof value === 'string' &&
+    [...value].length > WORD
+  const known = (test: (cell: Comparable) => boolean): Matcher =>
+    (row) => row[name] === null ? null : test(valueOf(kind, row[name]))
   // older collations of MySQL, such as utf8mb4_bin, ignore trailing spaces
-  const same = (a: Comparable, b: Comparable): boolean => kind !== 'word' ? a === b : engine === 'sqlite' ? fold(String(a)) === fold(String(b)) : trimmed(fold(String(a))) === trimmed(fold(String(b)))
+  const same = (a: Comparable, b: Comparable): boolean => kind !== 'word'
+    ? a === b
+    : engine === 'sqlite' ? fold(String(a)) === fold(String(b)) : trimmed(fold(String(a))) === trimmed(fold(String(b)))
   const ordered = (): Comparable | undefined => kind === 'word' ? unpredictable() : comparedOf(kind, operand)
   // a NUL ends a text in SQLite's LIKE
-  const likable = (cell: Comparable): string => fold(engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell))
+  const likable = (cell: Comparable): string =>
+    fold(engine === 'sqlite' ? String(cell).replace(/\0.*/s, '') : String(cell))
   const listed = (): { values: Comparable[], hasNull: boolean } => {
     if (!Array.isArray(operand)) throw new Unpredictable()
-    return { values: operand.filter((each) => each !== null).map((each) => valueOf(kind, each)), hasNull: operand.includes(null) }
+    return {
+      values: operand.filter((each) => each !== null).map((each) => valueOf(kind, each)),
+      hasNull: operand.includes(null)
+    }
   }
   const isIn = (): Matcher => {
     const { values, hasNull } = listed()
     const fitting = values.filter((value) => !isTooLong(value))
     if (values.length > 0 && fitting.length === 0) return hasNull ? isNull : () => false
-    const isListed: Matcher = values.length === 0 ? () => false : known((cell) => fitting.some((each) => same(cell, each)))
+    const isListed: Matcher = values.length === 0
+      ? () => false
+      : known((cell) => fitting.some((each) => same(cell, each)))
     return hasNull ? not(all([not(isListed), not(isNull)])) : isListed
   }
-  if (isTooLong(operand) && ['$eq', '$is', '$ne'].includes(operator)) return operator === '$ne' ? not(isNull) : () => false
+  if (isTooLong(operand) &&
+    ['$eq', '$is', '$ne'].includes(operator)) return operator === '$ne' ? not(isNull) : () => false
   switch (operator) {
     case '$eq': return operand === null ? isNull : compared(known, comparedOf(kind, operand), same)
     case '$is': {
@@ -161,11 +201,21 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, tab
     case '$lt': return compared(known, ordered(), (cell, value) => cell < value)
     case '$lte': return compared(known, ordered(), (cell, value) => cell <= value)
     case '$between': {
-      const [low, high] = Array.isArray(operand) && operand.length === 2 && !operand.includes(null) && kind !== 'word' ? operand : unpredictable()
-      return all([compared(known, comparedOf(kind, low), (cell, value) => cell >= value), compared(known, comparedOf(kind, high), (cell, value) => cell <= value)])
+      const [low, high] = Array.isArray(operand) && operand.length === 2 && !operand.includes(null) &&
+        kind !== 'word'
+        ? operand
+        : unpredictable()
+      return all([
+        compared(known, comparedOf(kind, low), (cell, value) => cell >= value),
+        compared(known, comparedOf(kind, high), (cell, value) => cell <= value)
+      ])
     }
-    case '$startsWith': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(fold(String(value))))
-    case '$contains': return compared(known, textOf(kind, operand), (cell, value) => likable(cell).includes(fold(String(value))))
+    case '$startsWith': return compared(
+      known, textOf(kind, operand), (cell, value) => likable(cell).startsWith(fold(String(value)))
+    )
+    case '$contains': return compared(
+      known, textOf(kind, operand), (cell, value) => likable(cell).includes(fold(String(value)))
+    )
     case '$null': return operand === true ? isNull : operand === false ? not(isNull) : unpredictable()
     default: return unpredictable()
   }
@@ -173,15 +223,22 @@ function leaf (name: string, kind: Kind, operator: string, operand: unknown, tab
 
 type Known = (test: (cell: Comparable) => boolean) => Matcher
 /** Nothing is true of a value that the column cannot hold. */
-const compared = (known: Known, value: Comparable | undefined, test: (cell: Comparable, value: Comparable) => boolean): Matcher => value === undefined ? () => null : known((cell) => test(cell, value))
+const compared = (
+  known: Known, value: Comparable | undefined, test: (cell: Comparable, value: Comparable) => boolean
+): Matcher => value === undefined ? () => null : known((cell) => test(cell, value))
 
 const isNow = (value: unknown): value is { $now: unknown } => isObject(value) && Object.keys(value).join() === '$now'
 
-/** A value, or a time relative to the present one: undefined for one that a day cannot be. Only the offsets of bodies.ts. */
+/**
+ * A value, or a time relative to the present one: undefined for one that a day cannot be. Only the offsets of
+ * bodies.ts.
+ */
 function comparedOf (kind: Kind, operand: unknown): Comparable | undefined {
   if (!isNow(operand)) return valueOf(kind, operand)
   if (kind !== 'day') return unpredictable()
-  const { years = 0, months = 0, days = 0 } = Object.fromEntries(Object.entries(isObject(operand.$now) ? operand.$now : {}).map(([unit, amount]) => [unit, Number(JSON.stringify(amount))]))
+  const { years = 0, months = 0, days = 0 } = Object.fromEntries(Object.entries(
+    isObject(operand.$now) ? operand.$now : {}
+  ).map(([unit, amount]) => [unit, Number(JSON.stringify(amount))]))
   const date = new Date()
   const year = date.getUTCFullYear() + years
   if (months !== 0 || year < 1) return undefined
@@ -190,9 +247,13 @@ function comparedOf (kind: Kind, operand: unknown): Comparable | undefined {
 }
 
 const trimmed = (value: Comparable): string => String(value).replace(/ +$/, '')
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null &&
+  !Array.isArray(value) && !JSON.isRawJSON(value)
 
-const textOf = (kind: Kind, value: unknown): string => kind === 'word' && typeof value === 'string' ? value : unpredictable()
+const textOf = (kind: Kind, value: unknown): string => kind === 'word' &&
+  typeof value === 'string'
+  ? value
+  : unpredictable()
 
 /** Whether the model can read a value: not `1e2`, `1.0` or a mutated value. */
 export function isKnown (kind: Kind, value: unknown): boolean {

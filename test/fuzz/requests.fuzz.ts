@@ -21,7 +21,10 @@ t.comment(`FUZZ_SEED=${seed}`)
 /** How long a complete request may take to be answered before the client closes its side, in milliseconds. */
 const HALF_CLOSE = 200
 
-/** The responses to a request after which the client sends nothing more. Node drops a request whose client closes its side before the answer. */
+/**
+ * The responses to a request after which the client sends nothing more. Node drops a request whose client closes its
+ * side before the answer.
+ */
 async function send (wire: Wire, bytes: Buffer): Promise<Answer[] | 'nothing'> {
   const socket = await wire.open()
   const answers = readAnswers(socket)
@@ -41,11 +44,17 @@ function faultsIn ({ method, path, authorization = '' }: Request, answers: Answe
   if (others.length > 0) return [`${others.length + 1} answers`]
   if (answer === undefined) return method === 'CONNECT' ? [] : ['no answer']
   if (answer.status === 200) {
-    const meant = method === 'POST' && isPath(path) && /^bearer +/i.test(authorization) && authorization.trim().endsWith(` ${TOKEN}`)
-    return [...meant ? [] : ['rows for a request that may not have them'], ...answer.text === ROWS ? [] : [`other rows: ${answer.text}`], ...contractFaults(answer, 'select')]
+    const meant = method === 'POST' && isPath(path) && /^bearer +/i.test(authorization) &&
+      authorization.trim().endsWith(` ${TOKEN}`)
+    return [
+      ...meant ? [] : ['rows for a request that may not have them'],
+      ...answer.text === ROWS ? [] : [`other rows: ${answer.text}`], ...contractFaults(answer, 'select')
+    ]
   }
   // a response to HEAD has no body
-  return answer.text === '' ? method === 'HEAD' && [...catalogue.values()].includes(answer.status) ? [] : [`${answer.status} without a body`] : contractFaults(answer, undefined)
+  return answer.text === ''
+    ? method === 'HEAD' && [...catalogue.values()].includes(answer.status) ? [] : [`${answer.status} without a body`]
+    : contractFaults(answer, undefined)
 }
 
 /** Absolute URLs are valid too (RFC 9112, section 3.2.2). */
@@ -57,7 +66,8 @@ function isPath (path: string): boolean {
   }
 }
 
-await onEachEngine(t, 'no request gets more than it may, and each gets one answer', { schema: shop, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'no request gets more than it may, and ' +
+  'each gets one answer', { schema: shop, only: ['sqlite'] }, async (t, service) => {
   const wire = await listen(service)
   let sent = 0
   const property = fc.asyncProperty(fc.array(requests, { minLength: 1, maxLength: 20, size: 'max' }), async (each) => {
@@ -67,7 +77,11 @@ await onEachEngine(t, 'no request gets more than it may, and each gets one answe
       const bytes = bytesOf(request)
       const answers = await send(wire, bytes)
       const [fault] = faultsIn(request, answers)
-      if (fault !== undefined) throw new Counterexample(`${fault}\n${JSON.stringify(bytes.toString('latin1').slice(0, 3000))}\n   -> ${JSON.stringify(answers).slice(0, 3000)}`)
+      if (fault !== undefined) {
+        throw new Counterexample(
+        `${fault}\n${JSON.stringify(bytes.toString('latin1').slice(0, 3000))}\n   -> ${JSON.stringify(answers).slice(0, 3000)}`
+        )
+      }
     }
   })
   await campaign(t, { name: 'requests', share: SHARE, property, sent: () => sent })

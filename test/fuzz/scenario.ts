@@ -1,4 +1,7 @@
-/** Sends bodies one after the other to a table with known rows and checks each response against the contract and the model. */
+/**
+ * Sends bodies one after the other to a table with known rows and checks each response against the contract and the
+ * model.
+ */
 import type { Answer, Service } from '../support/service.ts'
 import { Counterexample } from './campaign.ts'
 import { contractFaults } from './contract.ts'
@@ -18,7 +21,8 @@ export interface Step { readonly sent: Sent, readonly answer: Answer }
 /** @throws Counterexample */
 export async function runScenario ({ post }: Service, table: FuzzTable, bodies: readonly Sent[]): Promise<void> {
   await table.reset()
-  const dump = async (): Promise<string> => (await post(table.name, '{"verb":"select","orderBy":"id","limit":1000}')).text
+  const dump = async (): Promise<string> =>
+    (await post(table.name, '{"verb":"select","orderBy":"id","limit":1000}')).text
   const ask = (body: object): Promise<Answer> => post(table.name, JSON.stringify(body))
   let shown = await dump()
   let rows = rowsOf(shown)
@@ -33,7 +37,11 @@ export async function runScenario ({ post }: Service, table: FuzzTable, bodies: 
       const [fault] = contractFaults(answer, body?.verb)
       if (fault !== undefined) throw new Mismatch(fault)
       checkRefusal(sent, answer, body, table)
-      if (answer.json?.error?.code === 'EXPECTATION_FAILED') checkUnexpected({ table, body, answer, before: rows, after: rows, selected })
+      if (answer.json?.error?.code === 'EXPECTATION_FAILED') {
+        checkUnexpected({
+          table, body, answer, before: rows, after: rows, selected
+        })
+      }
       if (answer.status !== 200) continue
       const changed = body.verb !== 'select'
       const now = changed ? await dump() : shown
@@ -61,8 +69,11 @@ export function parsed ({ payload }: Sent): any {
 /** The ids of a select with the filters of a write, if the model cannot predict them. */
 async function selectedBefore (post: Service['post'], table: FuzzTable, body: any): Promise<Set<string> | undefined> {
   const { verb, filters } = body ?? {}
-  if ((verb !== 'update' && verb !== 'delete') || typeof filters !== 'object' || filters === null || predict(filters, table) !== undefined) return undefined
-  const { status, text } = await post(table.name, JSON.stringify({ verb: 'select', columns: ['id'], limit: 1000, filters }))
+  if ((verb !== 'update' && verb !== 'delete') || typeof filters !== 'object' || filters === null ||
+    predict(filters, table) !== undefined) return undefined
+  const { status, text } = await post(
+    table.name, JSON.stringify({ verb: 'select', columns: ['id'], limit: 1000, filters })
+  )
   return status === 200 ? new Set(rowsOf(text).keys()) : undefined
 }
 
@@ -75,7 +86,11 @@ function pardons (body: any, table: FuzzTable): string[] {
     // a sum
     ...JSON.stringify(body.aggregates)?.match(/\$sum|\$avg/) ? ['VALUE_OUT_OF_RANGE'] : [],
     ...table.engine === 'sqlite' && JSON.stringify(body).includes('\\u0000') ? ['INVALID_VALUE'] : [],
-    ...[data, body.onConflict?.set].flat().some((row) => row?.id === null || row?.level === null) ? ['NOT_NULL_VIOLATION'] : [],
+    ...[data, body.onConflict?.set].flat().some((row) => row?.id === null || row?.level === null)
+      ? [
+          'NOT_NULL_VIOLATION'
+        ]
+      : [],
     ...verb === 'update' || verb === 'delete' ? ['FILTERS_REQUIRED'] : [],
     ...verb === 'update' || verb === 'insert' ? ['UNIQUE_VIOLATION'] : [],
     ...body.onConflict !== undefined && body.returning !== undefined ? ['NOT_SUPPORTED'] : [],
@@ -85,11 +100,13 @@ function pardons (body: any, table: FuzzTable): string[] {
 
 /** A valid body is refused only for known reasons. */
 function checkRefusal ({ valid, code: expected }: Sent, { status, json }: Answer, body: any, table: FuzzTable): void {
-  if (expected !== undefined && expected !== json.error?.code) throw new Mismatch(`${json.error?.code ?? status} and not ${expected}`)
+  if (expected !== undefined &&
+    expected !== json.error?.code) throw new Mismatch(`${json.error?.code ?? status} and not ${expected}`)
   if (!valid || status === 200) return
   const { code } = json.error
   if (!pardons(body, table).includes(code)) throw new Mismatch(`${code} for a body that nothing is wrong with`)
-  if (code === 'FILTERS_REQUIRED' && predict(body.filters, table) !== undefined && !saysNothing(body.filters, table)) throw new Mismatch('FILTERS_REQUIRED for filters that say something')
+  if (code === 'FILTERS_REQUIRED' && predict(body.filters, table) !== undefined &&
+    !saysNothing(body.filters, table)) throw new Mismatch('FILTERS_REQUIRED for filters that say something')
 }
 
 /** Describes the fault and the requests that led to it. */

@@ -15,11 +15,14 @@ const AT_ONCE = 8
 
 t.comment(`FUZZ_SEED=${seed}`)
 
-await onEachEngine(t, 'bodies that come at once change as many rows as their answers say', { schema }, async (t, service) => {
+await onEachEngine(t, 'bodies that come at once change as many rows as ' +
+  'their answers say', { schema }, async (t, service) => {
   const tables = (await prepareTables(service)).filter(({ name }) => isWanted(name)).slice(0, 2)
   for (const table of tables) {
     let bodies = 0
-    const batch = fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), { minLength: 1, maxLength: AT_ONCE, size: 'max' })
+    const batch = fc.array(sentOf(bodiesOf(table), brokenPagesOf(table)), {
+      minLength: 1, maxLength: AT_ONCE, size: 'max'
+    })
     const property = fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 8 }), async (batches) => {
       bodies += batches.flat().length
       service.log.splice(0)

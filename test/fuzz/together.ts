@@ -13,14 +13,18 @@ import type { FuzzTable } from './tables.ts'
 const IN_EACH_OTHERS_WAY = ['DEADLOCK', 'LOCK_TIMEOUT']
 
 /** Sends each batch concurrently and waits for its responses. @throws Counterexample */
-export async function runTogether ({ post }: Service, table: FuzzTable, batches: ReadonlyArray<readonly Sent[]>): Promise<void> {
+export async function runTogether (
+  { post }: Service, table: FuzzTable, batches: ReadonlyArray<readonly Sent[]>
+): Promise<void> {
   await table.reset()
   const dump = async (): Promise<Rows> => rowsOf((await post(table.name, '{"verb":"select","limit":1000}')).text)
   const done: Step[] = []
   let before = await dump()
   try {
     for (const batch of batches) {
-      const steps = await Promise.all(batch.map(async (sent): Promise<Step> => ({ sent, answer: await post(table.name, sent.payload, { headers: sent.headers }) })))
+      const steps = await Promise.all(batch.map(async (sent): Promise<Step> => ({
+        sent, answer: await post(table.name, sent.payload, { headers: sent.headers })
+      })))
       done.push(...steps)
       const after = await dump()
       checkSums(steps.map((step) => checkAnswer(step, table)), before, after)
@@ -42,10 +46,15 @@ function checkAnswer ({ sent, answer }: Step, table: FuzzTable): Sums {
   const { rows = [], inserted = 0, updated = 0, deleted = 0, dryRun } = answer.json.data
   if (dryRun === true) return { inserted: 0, updated: 0, deleted: 0 }
   // rows that a write returns may not match the filters any more
-  if (body?.verb === 'select' && rows.length > 0 && body.columns === undefined && body.groupBy === undefined && body.aggregates === undefined) {
+  if (body?.verb === 'select' && rows.length > 0 && body.columns === undefined && body.groupBy === undefined &&
+    body.aggregates === undefined) {
     const matches = predict(body.filters ?? {}, table)
     const stray = (read(answer.text).data.rows as Row[]).find((row) => matches?.(row) === false)
-    if (stray !== undefined) throw new Mismatch(`${JSON.stringify(stray)} does not match the filters that it was selected by`)
+    if (stray !== undefined) {
+      throw new Mismatch(
+      `${JSON.stringify(stray)} does not match the filters that it was selected by`
+      )
+    }
   }
   return { inserted, updated, deleted }
 }
@@ -54,8 +63,15 @@ function checkAnswer ({ sent, answer }: Step, table: FuzzTable): Sums {
 function checkSums (sums: readonly Sums[], before: Rows, after: Rows): void {
   const sum = (of: keyof Sums): number => sums.reduce((total, each) => total + each[of], 0)
   const more = after.size - before.size
-  if (more !== sum('inserted') - sum('deleted')) throw new Mismatch(`${sum('inserted')} rows were inserted, ${sum('deleted')} deleted, and there are ${more} more`)
-  const changed = [...before].filter(([id, row]) => after.has(id) && JSON.stringify(after.get(id)) !== JSON.stringify(row)).length
+  if (more !== sum('inserted') - sum('deleted')) {
+    throw new Mismatch(
+    `${sum('inserted')} rows were inserted, ${sum('deleted')} deleted, and there are ${more} more`
+    )
+  }
+  const changed = [...before].filter(
+    ([id, row]) => after.has(id) && JSON.stringify(after.get(id)) !== JSON.stringify(row)
+  ).length
   // a row that was deleted may have been inserted again under the same id
-  if (changed > sum('updated') + sum('inserted')) throw new Mismatch(`${changed} rows changed, ${sum('updated')} were updated`)
+  if (changed > sum('updated') +
+    sum('inserted')) throw new Mismatch(`${changed} rows changed, ${sum('updated')} were updated`)
 }

@@ -1,7 +1,8 @@
 // night: many grants and tables
 /**
- * Every verb and every field against what a grant does not see. A column that is hidden, a row outside of the rules and a reference to such a
- * row must have the same answer as a column or row that does not exist, and nothing of another tenant may change.
+ * Every verb and every field against what a grant does not see. A column that is hidden, a row outside of the rules and
+ * a reference to such a row must have the same answer as a column or row that does not exist, and nothing of another
+ * tenant may change.
  *
  * A field that is added to the bodies must be added here.
  */
@@ -20,7 +21,8 @@ const schema: Schema = (engine) => [
   `update orders set words = ${engine === 'sqlite' ? "'common word' || id" : "concat('common word', id)"}, doc = json_object('of', id), hidden = json_object('of', id)`,
   ...engine === 'sqlite'
     ? [
-        "create virtual table found using fts5(words, content='orders', content_rowid='id')", "insert into found (found) values ('rebuild')"
+        "create virtual table found using fts5(words, content='orders', content_rowid='id')",
+        "insert into found (found) values ('rebuild')"
       ]
     : ['create fulltext index found on orders (words)'],
   'create view sold as select * from orders'
@@ -53,12 +55,19 @@ const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { id: 1, [x]: { $like: 'a%' } } })),
   column((x) => ({ ...rest, filters: { id: 1, $or: [{ [x]: null }, { $not: { [x]: { $in: ['z4', null] } } }] } })),
   column((x) => ({ ...rest, filters: { $is: { id: 1, [x]: 'a1' } } })),
-  column((x) => ({ ...rest, filters: { id: 1, [x]: { $gt: { $now: { days: -1 } } } } })), column((x) => ({ ...rest, filters: { id: 1, [x]: { $has: 'a' } } })),
-  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.a': 'z4' } } } })), column((x) => ({ ...rest, filters: { id: 1, $match: { columns: [x], text: 'z4' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $gt: { $now: { days: -1 } } } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $has: 'a' } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.a': 'z4' } } } })),
+  column((x) => ({ ...rest, filters: { id: 1, $match: { columns: [x], text: 'z4' } } })),
   column((x) => ({ ...rest, filters: { id: 1, $match: { columns: ['status', x], text: 'z4' } } })),
-  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.of': { $exists: true } } } } })), column((x) => ({ ...rest, filters: { $or: [{ id: 1 }, { [x]: { $at: { 'no path': [] } } }] } })),
-  row((x) => ({ ...rest, filters: match(`word${x}`) })), row((x) => ({ ...rest, filters: { $or: [match(`word${x}`), { id: x }] } })), row((x) => ({ ...rest, filters: { $and: [match('common'), match(`word${x}`)] } })),
-  row((x) => ({ ...rest, filters: ofRow(x) })), row((x) => ({ ...rest, filters: { doc: { $at: { '$.of': { $gte: x } } } } })), row((x) => ({ ...rest, filters: { $not: { doc: { $at: { '$.of': { $ne: x } } } } } })),
+  column((x) => ({ ...rest, filters: { id: 1, [x]: { $at: { '$.of': { $exists: true } } } } })),
+  column((x) => ({ ...rest, filters: { $or: [{ id: 1 }, { [x]: { $at: { 'no path': [] } } }] } })),
+  row((x) => ({ ...rest, filters: match(`word${x}`) })), row(
+    (x) => ({ ...rest, filters: { $or: [match(`word${x}`), { id: x }] } })
+  ), row((x) => ({ ...rest, filters: { $and: [match('common'), match(`word${x}`)] } })),
+  row((x) => ({ ...rest, filters: ofRow(x) })), row(
+    (x) => ({ ...rest, filters: { doc: { $at: { '$.of': { $gte: x } } } } })
+  ), row((x) => ({ ...rest, filters: { $not: { doc: { $at: { '$.of': { $ne: x } } } } } })),
   row((x) => ({ ...rest, filters: { id: x } })),
   row((x) => ({ ...rest, filters: { id: { $in: [x] } } })),
   row((x) => ({ ...rest, filters: { $or: [{ id: x }, { $and: [{ id: { $gte: x } }, { id: { $lte: x } }] }] } })),
@@ -69,54 +78,160 @@ const filters = (rest: object): Probe[] => [
 
 /** The probes of members beside `returning`. `rest`: a write of row 1, or of a new row. */
 const returned = (rest: object): Probe[] => [
-  column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })), column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: x } } } })),
-  column((x) => ({ ...rest, returning: ['id'], include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x } } })),
-  column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
-  row((x) => ({ ...rest, dryRun: true, returning: ['sku'], include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } }))
+  column(
+    (x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })
+  ), column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: x } } } })),
+  column((x) => ({
+    ...rest,
+    returning: ['id'],
+    include: {
+      first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x }
+    }
+  })),
+  column((x) => ({
+    ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } }
+  })),
+  row((x) => ({
+    ...rest,
+    dryRun: true,
+    returning: ['sku'],
+    include: {
+      others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } }
+    }
+  }))
 ]
 
 const matrix: Record<string, Probe[]> = {
   'select.verb': [row((x) => ({ filters: { id: x } }))],
   'select.filters': [
-    ...filters({}), row((x) => ({ filters: { $not: match(`word${x}`) } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: ofRow(x) } } } })),
-    row((x) => ({ filters: { $none: { orders: { on: { customer_id: 'customer_id' }, filters: ofRow(x) } } } })), column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 1 } } } } } } })),
+    ...filters({}), row((x) => ({ filters: { $not: match(`word${x}`) } })),
+    row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: ofRow(x) } } } })),
+    row((x) => ({ filters: { $none: { orders: { on: { customer_id: 'customer_id' }, filters: ofRow(x) } } } })),
+    column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 1 } } } } } } })),
     ...[1, { $gte: 1 }, { $between: [1, 9] }, 0, { $lt: 2 }].flatMap((count) => [
-      row((x) => ({ filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } } })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
-      column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })), reference((x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } }))
+      row((x) => ({
+        filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } }
+      })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
+      column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })),
+      reference(
+        (x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } })
+      )
     ]),
     ...['$some', '$none'].flatMap((some) => [
-      column((x) => ({ filters: { [some]: { sold: { on: { id: x } } } } })), column((x) => ({ filters: { [some]: { sold: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } })),
-      row((x) => ({ filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } })), row((x) => ({ filters: { $not: { [some]: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } } } } } } }))
+      column((x) => ({ filters: { [some]: { sold: { on: { id: x } } } } })),
+      column((x) => ({ filters: { [some]: { sold: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } })),
+      row((x) => ({ filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } })), row(
+        (x) => ({ filters: { $not: { [some]: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } } } } } } })
+      )
     ])
   ],
   'select.columns': [column((x) => ({ columns: [x] })), column((x) => ({ columns: ['id', x] }))],
   'select.limit': [row((x) => ({ filters: { id: { $gte: x } }, limit: 1 }))],
   'select.orderBy': [
-    row((x) => ({ filters: match(`common word${x}`), orderBy: [{ $match: 'DESC' }] })), row((x) => ({ filters: { ...match('common'), $not: match(`word${x}`) }, orderBy: [{ $match: 'ASC' }, { id: 'ASC' }] })),
-    column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })), column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
-    column((x) => ({ orderBy: `same.${x}`, include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $count: '*' } } } } })), column((x) => ({ orderBy: 'same.n', include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $max: x } } } } })),
-    row((x) => ({ orderBy: 'others.n DESC', include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' } } } } })),
-    reference((x) => ({ limit: 2, columns: ['sku'], orderBy: [{ customer: { name: 'DESC' } }], include: { customer: { table: 'customers', filters: { id: x }, aggregates: { name: { $max: 'name' } } } } })),
+    row((x) => ({ filters: match(`common word${x}`), orderBy: [{ $match: 'DESC' }] })), row(
+      (x) => ({ filters: { ...match('common'), $not: match(`word${x}`) }, orderBy: [{ $match: 'ASC' }, { id: 'ASC' }] })
+    ),
+    column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })),
+    column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
+    column((x) => ({
+      orderBy: `same.${x}`, include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $count: '*' } } } }
+    })),
+    column((x) => ({
+      orderBy: 'same.n', include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $max: x } } } }
+    })),
+    row((x) => ({
+      orderBy: 'others.n DESC',
+      include: {
+        others: {
+          table: 'orders',
+          on: { customer_id: 'customer_id' },
+          filters: { id: { $gte: x } },
+          aggregates: { n: { $count: '*' } }
+        }
+      }
+    })),
+    reference((x) => ({
+      limit: 2,
+      columns: ['sku'],
+      orderBy: [{ customer: { name: 'DESC' } }],
+      include: {
+        customer: { table: 'customers', filters: { id: x }, aggregates: { name: { $max: 'name' } } }
+      }
+    })),
     row((x) => ({ filters: { id: { $gte: x } }, orderBy: 'id DESC' }))
   ],
   'select.groupBy': [
-    column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })), column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
-    column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { table: 'orders', on: { id: 'id' } } } })), column((x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { table: 'orders', on: { id: 'id' } } } })),
-    row((x) => ({ groupBy: [{ of: { same: 'status' } }], aggregates: { n: { $count: '*' } }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })), row((x) => ({ groupBy: [{ of: { same: 'status' } }], include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), reference((x) => ({ limit: 2, groupBy: [{ name: { customer: 'name' } }], include: { customer: { table: 'customers', filters: { id: x } } } })),
+    column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })),
+    column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
+    column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { table: 'orders', on: { id: 'id' } } } })),
+    column(
+      (x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { table: 'orders', on: { id: 'id' } } } })
+    ),
+    row((x) => ({
+      groupBy: [{ of: { same: 'status' } }],
+      aggregates: { n: { $count: '*' } },
+      include: {
+        same: { table: 'orders', on: { id: 'id' }, filters: { id: x } }
+      }
+    })), row(
+      (x) => ({
+        groupBy: [{ of: { same: 'status' } }],
+        include: {
+          same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) }
+        }
+      })
+    ), reference((x) => ({
+      limit: 2,
+      groupBy: [{ name: { customer: 'name' } }],
+      include: {
+        customer: { table: 'customers', filters: { id: x } }
+      }
+    })),
     column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))
   ],
   'select.aggregates': [
-    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => column((x) => ({ aggregates: { a: { [call]: x } } }))),
+    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map(
+      (call) => column((x) => ({ aggregates: { a: { [call]: x } } }))
+    ),
     column((x) => ({ aggregates: { [x]: { $max: 'id' } }, having: { [x]: { $gt: 3 } }, orderBy: x })),
-    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))),
-    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })), row((x) => ({ filters: match(`word${x}`), aggregates: { n: { $count: '*' } } })), row((x) => ({ aggregates: { n: { $count: '*', filters: ofRow(x) } } })), column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: { $at: { '$.of': 1 } } } } } })),
+    ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map(
+      (call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))
+    ),
+    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })),
+    row((x) => ({ filters: match(`word${x}`), aggregates: { n: { $count: '*' } } })), row(
+      (x) => ({ aggregates: { n: { $count: '*', filters: ofRow(x) } } })
+    ), column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: { $at: { '$.of': 1 } } } } } })),
     ...['$some', '$none'].flatMap((some) => [
-      row((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } } } } })), row((x) => ({ aggregates: { n: { $max: 'total', filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } } } })),
-      column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } } } })), column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: x } } } } } } })),
-      reference((x) => ({ aggregates: { n: { $max: 'sku', filters: { [some]: { customers: { filters: { id: x } } } } } } }))
+      row((x) => ({
+        aggregates: {
+          n: {
+            $count: '*',
+            filters: {
+              [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } }
+            }
+          }
+        }
+      })),
+      row((x) => ({
+        aggregates: {
+          n: { $max: 'total', filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } }
+        }
+      })),
+      column((x) => ({
+        aggregates: {
+          n: { $count: '*', filters: { [some]: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } }
+        }
+      })),
+      column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: x } } } } } } })),
+      reference(
+        (x) => ({ aggregates: { n: { $max: 'sku', filters: { [some]: { customers: { filters: { id: x } } } } } } })
+      )
     ]),
-    column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: 'z4' } } } })), column((x) => ({ aggregates: { n: { $sum: 'total', filters: { $or: [{ id: 1 }, { [x]: null }] } } } })),
-    ...['$count', '$sum', '$max'].map((call) => row((x) => ({ aggregates: { a: { [call]: 'total', filters: { id: x } } } }))), row((x) => ({ aggregates: { n: { $count: '*', filters: { id: { $gte: x } } } } }))
+    column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: 'z4' } } } })),
+    column((x) => ({ aggregates: { n: { $sum: 'total', filters: { $or: [{ id: 1 }, { [x]: null }] } } } })),
+    ...['$count', '$sum', '$max'].map(
+      (call) => row((x) => ({ aggregates: { a: { [call]: 'total', filters: { id: x } } } }))
+    ), row((x) => ({ aggregates: { n: { $count: '*', filters: { id: { $gte: x } } } } }))
   ],
   'select.having': [
     column((x) => ({ groupBy: ['status'], having: { [x]: 'z4' } })),
@@ -124,86 +239,197 @@ const matrix: Record<string, Probe[]> = {
     row((x) => ({ groupBy: ['id'], aggregates: { a: { $max: 'id' } }, having: { a: { $gte: x } } }))
   ],
   'select.after': [
-    column((x) => ({ orderBy: x, after: null })), column((x) => ({ orderBy: x, after: { [x]: 'z', id: 1 } })), column((x) => ({ orderBy: 'id', after: { id: 0, [x]: 'z' } })),
-    row((x) => ({ orderBy: 'id', after: { id: x - 1 } })), row((x) => ({ orderBy: 'id DESC', after: { id: x + 1 }, filters: { id: { $gte: x } } }))
+    column((x) => ({ orderBy: x, after: null })), column((x) => ({ orderBy: x, after: { [x]: 'z', id: 1 } })),
+    column((x) => ({ orderBy: 'id', after: { id: 0, [x]: 'z' } })),
+    row((x) => ({ orderBy: 'id', after: { id: x - 1 } })),
+    row((x) => ({ orderBy: 'id DESC', after: { id: x + 1 }, filters: { id: { $gte: x } } }))
   ],
-  'select.offset': [row((x) => ({ orderBy: 'id', filters: { id: { $gte: x } }, offset: 0 })), column((x) => ({ orderBy: x, offset: 0 }))],
-  'select.total': [row((x) => ({ filters: match(`word${x}`), total: true })), row((x) => ({ filters: { $not: ofRow(x) }, total: true })), row((x) => ({ filters: { id: x }, total: true })), row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))],
-  'select.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $gte: 1 } })), column((x) => ({ filters: { [x]: 'z4' }, expect: 0 }))],
+  'select.offset': [
+    row((x) => ({ orderBy: 'id', filters: { id: { $gte: x } }, offset: 0 })), column((x) => ({ orderBy: x, offset: 0 }))
+  ],
+  'select.total': [
+    row((x) => ({ filters: match(`word${x}`), total: true })),
+    row((x) => ({ filters: { $not: ofRow(x) }, total: true })), row((x) => ({ filters: { id: x }, total: true })),
+    row((x) => ({ filters: { id: { $gte: x } }, total: 5 })), column((x) => ({ filters: { [x]: 'z4' }, total: true }))
+  ],
+  'select.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) =>
+    ({ filters: { id: { $gte: x } }, expect: { $gte: 1 } })), column((x) => ({ filters: { [x]: 'z4' }, expect: 0 }))],
   'select.include': [
-    column((x) => ({ include: { customer: { table: 'customers', on: { [x]: 'id' } } } })), column((x) => ({ include: { others: { table: 'orders', on: { id: x } } } })),
-    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })), column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
-    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { a: { $max: x } } } } })), column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, orderBy: x } } })),
-    column((x) => ({ include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: [{ [x]: 'ASC' }] } } })),
-    column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' } } }, orderBy: `same.${x}` } } })),
-    row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } }, orderBy: [{ same: { total: 'DESC' } }] } } })),
-    row((x) => ({ include: { last: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: 'id DESC', filters: { id: { $gte: x } } }, same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } } } })),
-    row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 4 } } } } } })), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
-    row((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, aggregates: { n: { $count: '*' }, total: { $sum: 'total' } } } } })),
-    ...['on', 'columns', 'filters', 'orderBy', 'aggregates'].map((field) => column((x) => ({ include: { sold: { on: { id: 'id' }, [field]: { on: { id: x }, columns: [x], filters: { [x]: 'z4' }, orderBy: x, aggregates: { a: { $max: x } } }[field] } } }))),
-    row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } } })), row((x) => ({ include: { sold: { on: { status: 'status' }, filters: { id: x }, aggregates: { n: { $count: '*' } } } } })),
+    column((x) => ({ include: { customer: { table: 'customers', on: { [x]: 'id' } } } })),
+    column((x) => ({ include: { others: { table: 'orders', on: { id: x } } } })),
+    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })),
+    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
+    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { a: { $max: x } } } } })),
+    column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, orderBy: x } } })),
+    column((x) => ({
+      include: {
+        first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: [{ [x]: 'ASC' }] }
+      }
+    })),
+    column((x) => ({
+      include: {
+        others: {
+          table: 'orders',
+          on: { customer_id: 'customer_id' },
+          include: { same: { table: 'orders', on: { id: 'id' } } },
+          orderBy: `same.${x}`
+        }
+      }
+    })),
+    row((x) => ({
+      include: {
+        others: {
+          table: 'orders',
+          on: { customer_id: 'customer_id' },
+          include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } },
+          orderBy: [{ same: { total: 'DESC' } }]
+        }
+      }
+    })),
+    row((x) => ({
+      include: {
+        last: {
+          table: 'orders',
+          on: { customer_id: 'customer_id' },
+          as: 'object',
+          orderBy: 'id DESC',
+          filters: { id: { $gte: x } }
+        },
+        same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } }
+      }
+    })),
+    row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })),
+    row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), column(
+      (x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 4 } } } } } })
+    ), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
+    row((x) => ({
+      include: {
+        others: {
+          table: 'orders',
+          on: { customer_id: 'customer_id' },
+          filters: { id: { $gte: x } },
+          aggregates: { n: { $count: '*' }, total: { $sum: 'total' } }
+        }
+      }
+    })),
+    ...['on', 'columns', 'filters', 'orderBy', 'aggregates'].map(
+      (field) => column((x) => ({
+        include: {
+          sold: {
+            on: { id: 'id' },
+            [field]: {
+              on: { id: x }, columns: [x], filters: { [x]: 'z4' }, orderBy: x, aggregates: { a: { $max: x } }
+            }[field]
+          }
+        }
+      }))
+    ),
+    row((x) => ({
+      include: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } }
+    })),
+    row((x) => ({
+      include: { sold: { on: { status: 'status' }, filters: { id: x }, aggregates: { n: { $count: '*' } } } }
+    })),
     reference((x) => ({ filters: { id: 1 }, include: { customer: { table: 'customers', filters: { id: x } } } }))
   ],
   'insert.returning': [
     column((x) => ({ data: { sku: 'N' }, returning: [x] })), column((x) => ({ data: { [x]: 'n' }, returning: '*' })),
     reference((x) => ({ data: { sku: 'N', customer_id: x }, returning: '*' }))
   ],
-  'insert.include': [...returned({ data: { id: 60, sku: 'N' } }), reference((x) => ({ data: { sku: 'N', customer_id: x }, returning: ['customer_id'], include: { customer: { table: 'customers' } } }))],
-  'insert.dryRun': [column((x) => ({ data: { [x]: 'z4' }, dryRun: true })), reference((x) => ({ data: { sku: 'N', customer_id: x }, dryRun: true }))],
+  'insert.include': [...returned({ data: { id: 60, sku: 'N' } }), reference((x) => ({
+    data: { sku: 'N', customer_id: x }, returning: ['customer_id'], include: { customer: { table: 'customers' } }
+  }))],
+  'insert.dryRun': [
+    column((x) => ({ data: { [x]: 'z4' }, dryRun: true })),
+    reference((x) => ({ data: { sku: 'N', customer_id: x }, dryRun: true }))
+  ],
   'insert.verb': [reference((x) => ({ data: { sku: 'N', customer_id: x } }))],
   'insert.data': [
-    column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })), column((x) => ({ data: { sku: 'N', [x]: { $now: true } } })),
-    reference((x) => ({ data: { sku: 'A', customer_id: x } })), reference((x) => ({ data: [{ sku: 'N' }, { sku: 'A', customer_id: x }] }))
+    column((x) => ({ data: { [x]: 'z4' } })), column((x) => ({ data: [{ sku: 'N' }, { [x]: 'acme' }] })),
+    column((x) => ({ data: { sku: 'N', [x]: { $now: true } } })),
+    reference((x) => ({ data: { sku: 'A', customer_id: x } })),
+    reference((x) => ({ data: [{ sku: 'N' }, { sku: 'A', customer_id: x }] }))
   ],
   'insert.outcomes': [
-    column((x) => ({ data: { id: 1, [x]: 'z4' }, onConflict: { key: ['id'] }, outcomes: true })), reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'] }, outcomes: true }))
+    column((x) => ({ data: { id: 1, [x]: 'z4' }, onConflict: { key: ['id'] }, outcomes: true })),
+    reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'] }, outcomes: true }))
   ],
   'insert.onConflict': [
-    column((x) => ({ data: { id: 1 }, onConflict: { key: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['sku', x] } })),
-    column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: [x] } })), column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { [x]: 'z4' } } })),
+    column((x) => ({ data: { id: 1 }, onConflict: { key: [x] } })),
+    column((x) => ({ data: { id: 1 }, onConflict: { key: ['sku', x] } })),
+    column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: [x] } })),
+    column((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { [x]: 'z4' } } })),
     column((x) => ({ data: { id: 1, [x]: 'z4' }, onConflict: { key: ['id'] } })),
-    reference((x) => ({ data: { id: 1, customer_id: x }, onConflict: { key: ['id'] } })), reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'], set: [] } })),
+    reference((x) => ({ data: { id: 1, customer_id: x }, onConflict: { key: ['id'] } })),
+    reference((x) => ({ data: [{ id: 1, customer_id: x }], onConflict: { key: ['id'], set: [] } })),
     reference((x) => ({ data: { id: 1 }, onConflict: { key: ['id'], set: { customer_id: x } } }))
   ],
   'update.verb': [row((x) => ({ filters: { id: x }, data: { status: 'x' } }))],
   'update.filters': filters({ data: { status: 'x' } }),
   'update.data': [
-    column((x) => ({ filters: { id: 1 }, data: { [x]: 'z4' } })), column((x) => ({ filters: { id: 1 }, data: { status: 'x', [x]: { $now: true } } })),
+    column((x) => ({ filters: { id: 1 }, data: { [x]: 'z4' } })),
+    column((x) => ({ filters: { id: 1 }, data: { status: 'x', [x]: { $now: true } } })),
     row((x) => ({ filters: { id: x }, data: { total: { $inc: 1 } } })),
-    reference((x) => ({ filters: { id: 1 }, data: { customer_id: x } })), reference((x) => ({ filters: { id: 1 }, data: { sku: 'B', customer_id: x } }))
+    reference((x) => ({ filters: { id: 1 }, data: { customer_id: x } })),
+    reference((x) => ({ filters: { id: 1 }, data: { sku: 'B', customer_id: x } }))
   ],
   'update.key': [
-    column((x) => ({ filters: {}, key: [x], data: [{ [x]: 'z4', status: 'x' }] })), column((x) => ({ filters: {}, key: ['id'], data: [{ id: 1, [x]: 'z4' }] })),
+    column((x) => ({ filters: {}, key: [x], data: [{ [x]: 'z4', status: 'x' }] })),
+    column((x) => ({ filters: {}, key: ['id'], data: [{ id: 1, [x]: 'z4' }] })),
     column((x) => ({ filters: {}, key: ['id', x], data: [{ id: 1, [x]: 'z4', status: 'x' }] })),
-    row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }] })), row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }], expect: 1 })),
+    row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }] })),
+    row((x) => ({ filters: {}, key: ['id'], data: [{ id: x, status: 'x' }], expect: 1 })),
     reference((x) => ({ filters: {}, key: ['id'], data: [{ id: 1, customer_id: x }] }))
   ],
   'update.returning': [
-    column((x) => ({ filters: { id: 1 }, data: { status: 'x' }, returning: ['id', x] })), row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*' })),
+    column((x) => ({ filters: { id: 1 }, data: { status: 'x' }, returning: ['id', x] })),
+    row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*' })),
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, returning: ['customer_id'] }))
   ],
   'update.include': [
-    ...returned({ filters: { id: 1 }, data: { status: 'x' } }), row((x) => ({ filters: { id: x }, data: { status: 'x' }, returning: '*', include: { customer: { table: 'customers' } } })),
-    reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, returning: ['customer_id'], include: { customer: { table: 'customers', as: 'list' } } }))
+    ...returned({ filters: { id: 1 }, data: { status: 'x' } }), row((x) => ({
+      filters: { id: x }, data: { status: 'x' }, returning: '*', include: { customer: { table: 'customers' } }
+    })),
+    reference((x) => ({
+      filters: { id: 1 },
+      data: { customer_id: x },
+      returning: ['customer_id'],
+      include: {
+        customer: { table: 'customers', as: 'list' }
+      }
+    }))
   ],
   'update.expect': [
-    row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: 1 })), row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: { $lte: 0 } })),
+    row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: 1 })),
+    row((x) => ({ filters: { id: x }, data: { status: 'x' }, expect: { $lte: 0 } })),
     row((x) => ({ filters: { id: { $gte: x } }, data: { status: 'x' }, expect: { $gt: 2 } }))
   ],
   'update.dryRun': [
-    row((x) => ({ filters: { id: x }, data: { status: 'x' }, dryRun: true })), column((x) => ({ filters: { [x]: 'z4' }, data: { status: 'x' }, dryRun: true })),
+    row((x) => ({ filters: { id: x }, data: { status: 'x' }, dryRun: true })),
+    column((x) => ({ filters: { [x]: 'z4' }, data: { status: 'x' }, dryRun: true })),
     reference((x) => ({ filters: { id: 1 }, data: { customer_id: x }, dryRun: true }))
   ],
-  'delete.returning': [column((x) => ({ filters: { id: 1 }, returning: [x] })), row((x) => ({ filters: { id: x }, returning: '*' }))],
-  'delete.include': [...returned({ filters: { id: 1 } }), row((x) => ({ filters: { id: x }, returning: '*', include: { customer: { table: 'customers' } } }))],
-  'delete.expect': [row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $lt: 1 } }))],
-  'delete.dryRun': [row((x) => ({ filters: { id: x }, dryRun: true })), column((x) => ({ filters: { [x]: 'z4' }, dryRun: true }))],
+  'delete.returning': [
+    column((x) => ({ filters: { id: 1 }, returning: [x] })), row((x) => ({ filters: { id: x }, returning: '*' }))
+  ],
+  'delete.include': [
+    ...returned({ filters: { id: 1 } }),
+    row((x) => ({ filters: { id: x }, returning: '*', include: { customer: { table: 'customers' } } }))
+  ],
+  'delete.expect': [
+    row((x) => ({ filters: { id: x }, expect: 1 })), row((x) => ({ filters: { id: { $gte: x } }, expect: { $lt: 1 } }))
+  ],
+  'delete.dryRun': [
+    row((x) => ({ filters: { id: x }, dryRun: true })), column((x) => ({ filters: { [x]: 'z4' }, dryRun: true }))
+  ],
   'delete.verb': [row((x) => ({ filters: { id: x } }))],
   'delete.filters': filters({})
 }
 
 t.test('the matrix has every field of every verb', async (t) => {
-  const fields = Object.entries(BODIES).flatMap(([verb, { properties }]) => Object.keys(properties).map((field) => `${verb}.${field}`))
+  const fields = Object.entries(BODIES).flatMap(
+    ([verb, { properties }]) => Object.keys(properties).map((field) => `${verb}.${field}`)
+  )
   t.same(Object.keys(matrix).sort(), fields.sort(), 'a new field needs probes')
   for (const [field, probes] of Object.entries(matrix)) t.ok(probes.length > 0, field)
 })
@@ -219,7 +445,10 @@ async function probe (t: Test, { post, sql }: Service, field: string, [kind, bod
       const body = { verb, ...bodyOf(x) }
       const { status, text } = await post('orders', body, { token: 'acme' })
       // What is hidden is only named where the request names it.
-      return { status, text: kind === 'column' ? text.replaceAll(String(x), 'X') : text.replaceAll(new RegExp(`\\b${x}\\b`, 'g'), 'X') }
+      return {
+        status,
+        text: kind === 'column' ? text.replaceAll(String(x), 'X') : text.replaceAll(new RegExp(`\\b${x}\\b`, 'g'), 'X')
+      }
     }
     const seen = await send(hidden)
     const why = `${field}: ${JSON.stringify({ verb, ...bodyOf(hidden) })}`
@@ -238,12 +467,15 @@ await onEachEngine(t, 'what is hidden is like what does not exist', { schema, to
   t.same(await service.sql(FOREIGN), before)
 })
 
-await onEachEngine(t, 'the probes tell a token that sees everything what the other one must not know', { schema }, async (t, { post }) => {
+await onEachEngine(t, 'the probes tell a token that sees everything what the other ' +
+  'one must not know', { schema }, async (t, { post }) => {
   let told = 0
   for (const [field, probes] of Object.entries(matrix)) {
     for (const [kind, bodyOf] of probes) {
       const [hidden, absent] = kinds[kind][0]
-      const [one, other] = await Promise.all([hidden, absent].map(async (x) => (await post('orders', { verb: field.split('.')[0], ...bodyOf(x) })).text.replaceAll(String(x), 'X')))
+      const [one, other] = await Promise.all([hidden, absent].map(
+        async (x) => (await post('orders', { verb: field.split('.')[0], ...bodyOf(x) })).text.replaceAll(String(x), 'X')
+      ))
       if (one !== other) told++
     }
   }

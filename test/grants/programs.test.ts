@@ -17,18 +17,37 @@ const rows = { tenant: { $claim: '/tenant' } }
 const columns = { select: ['id', 'status', 'total'], insert: ['status', 'total', 'secret'], update: ['status'] }
 
 const tokens = [
-  tokenFor('clerk', { orders: { columns, rows: { ...rows, total: { $gte: 0 } } }, customers: { permissions: ['select'], columns: { select: ['id'] } } }, { tenant: 'acme' }),
-  tokenFor('twin', { customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } }, orders: { columns, rows: { tenant: 'zeta', total: { $gt: 5 } } } }),
+  tokenFor('clerk', {
+    orders: {
+      columns, rows: { ...rows, total: { $gte: 0 } }
+    },
+    customers: { permissions: ['select'], columns: { select: ['id'] } }
+  }, { tenant: 'acme' }),
+  tokenFor('twin', {
+    customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } },
+    orders: {
+      columns, rows: { tenant: 'zeta', total: { $gt: 5 } }
+    }
+  }),
   tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
-  tokenFor('keys', { orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } }, customers: { columns: { select: ['name'] } } })
+  tokenFor('keys', {
+    orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } },
+    customers: {
+      columns: { select: ['name'] }
+    }
+  })
 ]
 
 const { permissions, databases } = tokens[0] as TokenOptions
 const roles = { clerk: { permissions, databases } }
-const jwt = [{ issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role' }]
+const jwt = [{
+  issuer: 'https://login.example.com', audience: 'rows', secret: 'x'.repeat(32), algorithms: ['HS256'], role: '/role'
+}]
 
-await onEachEngine(t, 'row-query types and row-query openapi show what a token sees', { schema: tenants, only: ['sqlite'], tokens }, async (t, { url, server }) => {
-  const config = `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url }, other: { url } }, tokens, roles, jwt }) })}/row-query.json`
+await onEachEngine(t, 'row-query types and row-query openapi show ' +
+  'what a token sees', { schema: tenants, only: ['sqlite'], tokens }, async (t, { url, server }) => {
+  const config =
+    `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url }, other: { url } }, tokens, roles, jwt }) })}/row-query.json`
   const run = async (...args: string[]) => await runRowQuery(t, [...args, '--config', config])
   const { stdout } = await run('types', 'shop', '--token', 'clerk')
   t.match(stdout, `export interface Customers {
@@ -42,13 +61,20 @@ export interface Orders {
   secret: Column<never, string | null | undefined, never>
 }
 `)
-  t.match((await run('types', '--token', 'form')).stdout, 'export interface Orders {\n  status: Column<never, string | undefined, never>\n}', 'the only database that the token sees')
+  t.match((await run('types', '--token', 'form')).stdout, 'export interface Orders {\n  status: Column<never, string ' +
+    '| undefined, never>\n}', 'the only database that the token sees')
   t.equal((await run('types', 'shop', '--role', 'clerk')).stdout, stdout, 'a role')
-  t.match(await run('types', '--role', 'nobody'), { code: 2, stderr: 'row-query: --role: no role is called "nobody"\n' })
+  t.match(await run('types', '--role', 'nobody'), {
+    code: 2, stderr: 'row-query: --role: no role is called "nobody"\n'
+  })
   const { stdout: printed } = await run('openapi', 'shop', '--token', 'clerk')
   t.same(JSON.parse(printed), (await get(server, '/shop/openapi.json', { token: 'clerk' })).json)
-  t.match(await run('types', 'other', '--token', 'clerk'), { code: 2, stderr: 'row-query: "clerk" has no permission on "other"\n' })
-  t.match(await run('types', '--token', 'nobody'), { code: 2, stderr: 'row-query: --token: no token is called "nobody"\n' })
+  t.match(await run('types', 'other', '--token', 'clerk'), {
+    code: 2, stderr: 'row-query: "clerk" has no permission on "other"\n'
+  })
+  t.match(await run('types', '--token', 'nobody'), {
+    code: 2, stderr: 'row-query: --token: no token is called "nobody"\n'
+  })
 })
 
 const rules = { owners: { rows: { tenant: 7 } } }
@@ -65,7 +91,12 @@ for (const engine of await engines()) {
     const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
     t.teardown(() => { rmSync(folder, { recursive: true }) })
     const config = join(folder, 'row-query.json')
-    writeFileSync(config, JSON.stringify({ databases: { shop: { url } }, tokens: [...ruledTokens, tokenFor('reader', { ...rules, cars: { permissions: ['select'] } })] }))
+    writeFileSync(config, JSON.stringify({
+      databases: { shop: { url } },
+      tokens: [
+        ...ruledTokens, tokenFor('reader', { ...rules, cars: { permissions: ['select'] } })
+      ]
+    }))
     const { stdout } = await runRowQuery(t as Test, ['check', '--config', config])
     const lines = stdout.split('\n').filter((line) => line.includes('rules cannot be checked'))
     t.same(lines, ['cars', 'trucks'].map((table) =>

@@ -1,6 +1,6 @@
 /**
- * A write that is refused has the same answer whether a row before the refused one, or that itself, refers to a row that the grant does not see or to none: every form of
- * write with every reason.
+ * A write that is refused has the same answer whether a row before the refused one, or that itself, refers to a row
+ * that the grant does not see or to none: every form of write with every reason.
  */
 import t from 'tap'
 import { type EngineName, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
@@ -38,7 +38,10 @@ function tableOf (engine: EngineName, name: Name): string[] {
     ...name !== 'fired'
       ? []
       : isSqlite
-        ? [...['insert', 'update'].map((event) => `create trigger ${name}_${event} before ${event} on ${name} when new.note = 'raise' begin select raise(abort, 'no'); end`),
+        ? [...['insert', 'update'].map(
+            (event) =>
+            `create trigger ${name}_${event} before ${event} on ${name} when new.note = 'raise' begin select raise(abort, 'no'); end`
+          ),
           `create trigger ${name}_again after insert on ${name} when new.note = 'again' begin update ${name} set n = n where id = new.id; end`]
         : ['insert', 'update'].map((event) => `create trigger ${name}_${event} before ${event} on ${name} for each row begin
           if new.note = 'raise' then signal sqlstate '45000' set message_text = 'no'; end if; if new.note = 'null' then set new.n = null; end if; end`)
@@ -46,21 +49,33 @@ function tableOf (engine: EngineName, name: Name): string[] {
 }
 
 const schema: Schema = (engine) => [
-  'create table owners (id int primary key, tenant int not null)', 'insert into owners values (2, 7), (4, 7), (6, 8), (8, 8)',
+  'create table owners (id int primary key, tenant int not null)',
+  'insert into owners values (2, 7), (4, 7), (6, 8), (8, 8)',
   'create table tags (id int primary key)', 'insert into tags values (1)',
-  'create table places (x int, y int, tenant int not null, primary key (x, y))', 'insert into places values (1, 1, 7), (1, 3, 7), (2, 2, 8), (2, 1, 8), (2, 3, 8)',
+  'create table places (x int, y int, tenant int not null, primary key (x, y))',
+  'insert into places values (1, 1, 7), (1, 3, 7), (2, 2, 8), (2, 1, 8), (2, 3, 8)',
   ...TABLES.flatMap((name) => tableOf(engine, name)),
   engine === 'sqlite'
-    ? 'create table row_query_keys (k blob not null primary key, request blob not null, answer blob, created text not null default current_timestamp) without rowid'
-    : 'create table row_query_keys (k binary(32) not null primary key, request binary(32) not null, answer mediumblob, created timestamp not null default current_timestamp, index (created))'
+    ? 'create table row_query_keys (k blob not null primary key, request blob not null, answer blob, created text ' +
+      'not null default current_timestamp) without rowid'
+    : 'create table row_query_keys (k binary(32) not null primary key, request binary(32) not null, answer ' +
+      'mediumblob, created timestamp not null default current_timestamp, index (created))'
 ]
 
 const rows = { tenant: 7 }
-const tokens = [tokenFor('child', { plain: {} }), tokenFor('seven', { owners: { rows }, tags: {}, places: { rows }, ...Object.fromEntries(TABLES.map((name) => [name, { rows: name === 'ruled' ? { tenant: 7, zone: 0 } : rows }])) })]
+const tokens = [tokenFor('child', { plain: {} }), tokenFor('seven', {
+  owners: { rows },
+  tags: {},
+  places: { rows },
+  ...Object.fromEntries(TABLES.map((name) => [name, { rows: name === 'ruled' ? { tenant: 7, zone: 0 } : rows }]))
+})]
 
 type Part = Record<string, unknown>
 
-/** Columns that refer to a row which is not there, or is not seen. A part of `pairs` refers to it beside the other part of a row that exists. */
+/**
+ * Columns that refer to a row which is not there, or is not seen. A part of `pairs` refers to it beside the other part
+ * of a row that exists.
+ */
 const parentsOf = (name: Name, isThere: boolean): Part[] => [
   COMPUTED.includes(name) ? { half: isThere ? 3 : 49 } : { owner_id: isThere ? 6 : 98 },
   ...name === 'pairs' ? [{ x: 2, y: isThere ? 2 : 9 }, { x: isThere ? 2 : 9 }] : []
@@ -82,7 +97,12 @@ const REASONS: Record<Name, Record<string, Part>> = {
   early: { 'a taken value': TAKEN },
   ruled: { 'a taken value': TAKEN, 'a rule after the write': { n: 3 } },
   fired: { 'a taken value': TAKEN, 'a trigger': { note: 'raise' }, 'NULL of a trigger': { note: 'null' } },
-  made: { 'a taken value': TAKEN, 'a missing parent': { other_id: 99 }, 'a parent without rules': { tag_id: 9 }, 'a CHECK': { n: -10 } },
+  made: {
+    'a taken value': TAKEN,
+    'a missing parent': { other_id: 99 },
+    'a parent without rules': { tag_id: 9 },
+    'a CHECK': { n: -10 }
+  },
   hooked: { 'a taken value': TAKEN, 'a parent without rules and a taken value': { tag_id: 9, ...TAKEN } },
   moved: { 'a taken value': TAKEN, 'a key that a trigger changes': { note: 'move' } },
   filled: { 'a taken value': TAKEN },
@@ -97,35 +117,69 @@ const FORMS: Record<string, (parts: Part[]) => object> = {
   insert: (parts) => ({ verb: 'insert', data: listOf(parts, fresh) }),
   'insert returning': (parts) => ({ verb: 'insert', data: listOf(parts, fresh), returning: ['id', 'note'] }),
   upsert: (parts) => ({ verb: 'insert', data: listOf(parts, fresh), onConflict: { key: ['k'] } }),
-  'upsert of the number': (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ id: 30 - index, k: `n${index}` })), onConflict: { key: ['id'] } }),
-  'upsert of rows that exist': (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ k: 'ab'[index] })), onConflict: { key: ['k'] }, returning: ['id'] }),
-  [ANOTHER_ORDER]: (parts) => ({ verb: 'insert', data: listOf(parts, (index) => ({ k: 'ba'[index] })), onConflict: { key: ['k'] } }),
-  'update of many': (parts) => ({ verb: 'update', key: ['id'], filters: {}, data: parts.map((part, index) => ({ id: index + 1, ...part, note: part['note'] ?? 'x' })) }),
-  'update of many by another key': (parts) => ({ verb: 'update', key: ['k'], filters: {}, data: parts.map((part, index) => ({ k: 'ba'[index], ...part, note: part['note'] ?? 'x' })), returning: ['id'], expect: parts.length })
+  'upsert of the number': (parts) => ({
+    verb: 'insert', data: listOf(parts, (index) => ({ id: 30 - index, k: `n${index}` })), onConflict: { key: ['id'] }
+  }),
+  'upsert of rows that exist': (parts) => ({
+    verb: 'insert', data: listOf(parts, (index) => ({ k: 'ab'[index] })), onConflict: { key: ['k'] }, returning: ['id']
+  }),
+  [ANOTHER_ORDER]: (parts) => ({
+    verb: 'insert', data: listOf(parts, (index) => ({ k: 'ba'[index] })), onConflict: { key: ['k'] }
+  }),
+  'update of many': (parts) => ({
+    verb: 'update',
+    key: ['id'],
+    filters: {},
+    data: parts.map(
+      (part, index) => ({ id: index + 1, ...part, note: part['note'] ?? 'x' })
+    )
+  }),
+  'update of many by another key': (parts) => ({
+    verb: 'update',
+    key: ['k'],
+    filters: {},
+    data: parts.map(
+      (part, index) => ({ k: 'ba'[index], ...part, note: part['note'] ?? 'x' })
+    ),
+    returning: ['id'],
+    expect: parts.length
+  })
 }
 
 const fresh = (index: number): Part => ({ k: `n${index}` })
-const listOf = (parts: Part[], key: (index: number) => Part): Part[] => parts.map((part, index) => ({ ...key(index), ...part }))
+const listOf = (parts: Part[], key: (index: number) => Part): Part[] =>
+  parts.map((part, index) => ({ ...key(index), ...part }))
 
 /** Bodies that write one row, by itself. */
 const ALONE: Record<string, (part: Part) => object> = {
   insert: (part) => ({ verb: 'insert', data: { k: 'n', ...part } }),
   'dry run': (part) => ({ verb: 'insert', data: { k: 'n', ...part }, dryRun: true }),
   upsert: (part) => ({ verb: 'insert', data: { k: 'a', ...part }, onConflict: { key: ['k'] } }),
-  'upsert with set': (part) => ({ verb: 'insert', data: { k: 'a', ...part }, onConflict: { key: ['k'], set: part }, returning: ['id'] }),
+  'upsert with set': (part) => ({
+    verb: 'insert', data: { k: 'a', ...part }, onConflict: { key: ['k'], set: part }, returning: ['id']
+  }),
   update: (part) => ({ verb: 'update', data: part, filters: { id: 1 } }),
-  'update of several': (part) => ({ verb: 'update', data: part, filters: { id: { $lte: 2 } }, expect: 2, returning: ['k'] })
+  'update of several': (part) => ({
+    verb: 'update', data: part, filters: { id: { $lte: 2 } }, expect: 2, returning: ['k']
+  })
 }
 
 const test = sharedOnEachEngine(t, { schema, tokens, keepsRows: true })
-const dump = async ({ sql }: Service) => JSON.stringify(await Promise.all(TABLES.map((name) => sql(`select * from ${name} order by id`))), (_, value) => typeof value === 'bigint' ? Number(value) : value)
+const dump = async ({ sql }: Service) => JSON.stringify(
+  await Promise.all(TABLES.map((name) => sql(`select * from ${name} order by id`))),
+  (_, value) => typeof value === 'bigint' ? Number(value) : value
+)
 
 for (const name of TABLES) {
-  await test(`what a write of "${name}" is refused for does not tell whether a hidden row exists`, async (t, service) => {
+  await test(`what a write of "${name}" is refused for does not tell whether a hidden row exists`, async (
+    t, service
+  ) => {
     const before = await dump(service)
     const send = async (body: object): Promise<string> => (await service.post(name, body, { token: 'seven' })).text
     const [hidden, missing] = [parentsOf(name, true), parentsOf(name, false)]
-    const isSame = async (why: string, bodyOf: (parent: Part) => object, [here, gone]: readonly [Part, Part]): Promise<string> => {
+    const isSame = async (
+      why: string, bodyOf: (parent: Part) => object, [here, gone]: readonly [Part, Part]
+    ): Promise<string> => {
       const [a, b] = [await send(bodyOf(here)), await send(bodyOf(gone))]
       if (a !== b || !a.includes('"error"')) t.equal(a, b, `${why}: ${JSON.stringify(bodyOf(here))}`)
       return a
@@ -137,7 +191,11 @@ for (const name of TABLES) {
         for (const [form, bodyOf] of Object.entries(FORMS)) {
           if ('x' in here && !('y' in here) && !form.includes('of rows')) continue
           const first = await isSame(`${form} before ${reason}`, (parent) => bodyOf([parent, refused]), pair)
-          if (form !== ANOTHER_ORDER && name !== 'filled') t.match(JSON.parse(first), { error: { details: [{ path: /^\/data\/0/ }] } }, `${form}: the first row comes first`)
+          if (form !== ANOTHER_ORDER && name !== 'filled') {
+            t.match(
+              JSON.parse(first), { error: { details: [{ path: /^\/data\/0/ }] } }, `${form}: the first row comes first`
+            )
+          }
           if (name === 'plain') await isSame(`${form} after ${reason}`, (parent) => bodyOf([refused, parent]), pair)
           await isSame(`${form} beside ${reason}`, (parent) => bodyOf([{}, { ...parent, ...refused }]), pair)
         }
@@ -157,15 +215,41 @@ await test('the same for writes of several parts', async (t, service) => {
   const token = 'seven'
   const insert = (row: Part) => ({ table: 'plain', verb: 'insert', data: { k: 'n', ...row } })
   const importRows = async (query: string, type: string, payload: string): Promise<string> =>
-    (await server.app.inject({ method: 'POST', url: `/api/shop/plain?${query}`, headers: { authorization: `Bearer ${token}`, 'content-type': type }, payload })).body
-  const ndjson = (list: Part[]): string => list.map((row, index) => JSON.stringify({ k: `n${index}`, ...row }) + '\n').join('')
-  const csv = (list: Part[]): string => ['k,owner_id,code,tag_id', ...list.map(({ owner_id: owner = 2, code = '', tag_id: tag = 1 }, index) => `n${index},${String(owner)},${String(code)},${String(tag)}`)].join('\n')
+    (await server.app.inject({
+      method: 'POST',
+      url: `/api/shop/plain?${query}`,
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      payload
+    })).body
+  const ndjson = (list: Part[]): string =>
+    list.map((row, index) => JSON.stringify({ k: `n${index}`, ...row }) + '\n').join('')
+  const csv = (list: Part[]): string => ['k,owner_id,code,tag_id', ...list.map((
+    { owner_id: owner = 2, code = '', tag_id: tag = 1 }, index
+  ) => `n${index},${String(owner)},${String(code)},${String(tag)}`)].join('\n')
   let keys = 0
   const ways: Record<string, (rows: [Part, Part]) => Promise<string>> = {
     operations: async ([a, b]) => (await operate([insert(a), insert({ ...b, k: 'm' })], { token })).text,
-    'operations that update many': async (list) => (await operate([{ table: 'plain', verb: 'update', key: ['id'], filters: {}, data: list.map((row, index) => ({ id: index + 1, ...row })) }], { token })).text,
-    'a key': async (list) => (await post('plain', { verb: 'insert', data: listOf(list, fresh) }, { token, headers: { 'idempotency-key': `k${keys++}` } })).text,
-    'a dry run': async (list) => (await post('plain', { verb: 'update', key: ['id'], filters: {}, data: list.map((row, index) => ({ id: index + 1, ...row })), dryRun: true }, { token })).text,
+    'operations that update many': async (list) => (await operate([{
+      table: 'plain',
+      verb: 'update',
+      key: [
+        'id'
+      ],
+      filters: {},
+      data: list.map((row, index) => ({ id: index + 1, ...row }))
+    }], { token })).text,
+    'a key': async (list) => (await post('plain', { verb: 'insert', data: listOf(list, fresh) }, {
+      token, headers: { 'idempotency-key': `k${keys++}` }
+    })).text,
+    'a dry run': async (list) => (await post('plain', {
+      verb: 'update',
+      key: [
+        'id'
+      ],
+      filters: {},
+      data: list.map((row, index) => ({ id: index + 1, ...row })),
+      dryRun: true
+    }, { token })).text,
     'a whole import': async (list) => await importRows('transaction=whole', 'application/x-ndjson', ndjson(list)),
     'an import in batches': async (list) => await importRows('transaction=batch', 'application/x-ndjson', ndjson(list)),
     'an import that updates': async (list) => await importRows('onConflict=k&transaction=whole', 'text/csv', csv(list))
@@ -180,7 +264,8 @@ await test('the same for writes of several parts', async (t, service) => {
   t.equal(await dump(service), before, 'nothing was changed')
 })
 
-await test('a token that sees only the child table learns the key and its column of a missing parent, never its table', async (t, service) => {
+await test('a token that sees only the child table learns the key and its column of a missing ' +
+  'parent, never its table', async (t, service) => {
   const { post, operate, engine } = service
   const before = await dump(service)
   const key = engine === 'sqlite' ? 'plain_owner_id' : 'plain_ibfk_1'
@@ -194,7 +279,10 @@ await test('a token that sees only the child table learns the key and its column
   ]
   for (const [body, path] of writes) {
     const { status, json, text } = await post('plain', body, { token: 'child' })
-    t.same([status, json.error.code, json.error.details], [409, 'FOREIGN_KEY_VIOLATION', [{ path, message: `foreign key "${key}" on "owner_id"` }]], JSON.stringify(body))
+    t.same(
+      [status, json.error.code, json.error.details],
+      [409, 'FOREIGN_KEY_VIOLATION', [{ path, message: `foreign key "${key}" on "owner_id"` }]], JSON.stringify(body)
+    )
     const inOperations = await operate([{ table: 'plain', ...body }], { token: 'child' })
     t.equal(inOperations.json.error.details[0].message, json.error.details[0].message, 'in operations')
     for (const answer of [text, inOperations.text]) t.notMatch(answer, /owners/, 'the other table is not named')

@@ -1,4 +1,7 @@
-/** Rules on rows: a row outside of them is not there, and cannot be written, also where the database computes values, leaves rows out or compares otherwise than the column. */
+/**
+ * Rules on rows: a row outside of them is not there, and cannot be written, also where the database computes values,
+ * leaves rows out or compares otherwise than the column.
+ */
 import t, { type Test } from 'tap'
 import { statementCache } from '../../src/sql/statement-cache.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
@@ -11,7 +14,9 @@ const columns = { select: ['id', 'status', 'total', 'sku', 'customer_id'] }
 const tokens = [
   tokenFor('acme', { orders: { columns, rows: claim }, customers: { rows: claim } }, { tenant: 'acme' }),
   tokenFor('zeta', { orders: { columns, rows: claim }, customers: { rows: claim } }, { tenant: 'zeta' }),
-  tokenFor('open', { orders: { rows: { ...claim, status: ['new', 'paid'], total: { $gte: 5, $lt: 100 } } } }, { tenant: 'acme' }),
+  tokenFor('open', { orders: { rows: { ...claim, status: ['new', 'paid'], total: { $gte: 5, $lt: 100 } } } }, {
+    tenant: 'acme'
+  }),
   tokenFor('misfit', { orders: { rows: { total: 'many' } } }),
   tokenFor('broken', { orders: { rows: { nope: 1 } }, customers: {} })
 ]
@@ -25,9 +30,17 @@ await testTenants('a row outside of the rules is not there', async (t, { post, s
     return status === 200 ? json.data : [status, json.error.code]
   }
   const acme = as('acme')
-  t.match(await acme({ verb: 'select', columns: ['id'], orderBy: 'id' }), { rows: [{ id: 1 }, { id: 2 }, { id: 3 }], count: 3 })
-  t.match(await as('zeta')({ verb: 'select', columns: ['id'], orderBy: 'id' }), { rows: [{ id: 4 }, { id: 5 }, { id: 6 }], count: 3 }, 'the same statement with other values')
-  t.match(await acme({ verb: 'select', filters: { $or: [{ id: 4 }, { id: { $gt: 0 } }] } }), { count: 3 }, 'an $or does not lead out')
+  t.match(await acme({ verb: 'select', columns: ['id'], orderBy: 'id' }), {
+    rows: [{ id: 1 }, { id: 2 }, { id: 3 }], count: 3
+  })
+  t.match(
+    await as('zeta')({ verb: 'select', columns: ['id'], orderBy: 'id' }),
+    { rows: [{ id: 4 }, { id: 5 }, { id: 6 }], count: 3 }, 'the same statement with other values'
+  )
+  t.match(
+    await acme({ verb: 'select', filters: { $or: [{ id: 4 }, { id: { $gt: 0 } }] } }), { count: 3 },
+    'an $or does not lead out'
+  )
   t.match(await acme({ verb: 'select', filters: { $not: { id: 1 } } }), { count: 2 })
   t.match(await acme({ verb: 'select', filters: { id: 7 } }), { count: 0 }, 'texts are compared to the letter')
   t.match(await as('open')({ verb: 'select', columns: ['id'], orderBy: 'id' }), { rows: [{ id: 1 }, { id: 2 }] })
@@ -54,26 +67,54 @@ await testTenants('a row that is written satisfies the rules', async (t, { post,
   const before = await sql(ORDERS)
   const denied = [403, 'PERMISSION_DENIED', 0]
   for (const data of [
-    {}, { total: 5 }, { status: 'new' }, { status: 'done', total: 5 }, { status: 'NEW', total: 5 }, { status: 'new', total: 100 }, { status: 'new', total: null },
-    { status: null, total: 5 }, { status: 'new', total: 5, tenant: null }, { id: null, status: 'new', total: 4 }, [{ status: 'new', total: 5 }, { status: null, total: 5 }],
-    { status: 'new', total: 5, tenant: 'zeta' }, { status: 'new', total: 5, tenant: 'ACME' }, { status: 'new', total: 5, tenant: 'acme ' }
-  ]) t.same(await open({ verb: 'insert', data }), Array.isArray(data) ? [...denied.slice(0, 2), 1] : denied, JSON.stringify(data))
-  for (const data of [{ total: 4 }, { total: null }, { status: null }, { tenant: null }, { id: null, total: 4 }, { status: 'done' }, { status: 'New' }, { tenant: 'zeta' }, { total: 10, tenant: 'Acme' }]) {
+    {}, { total: 5 }, { status: 'new' }, { status: 'done', total: 5 }, { status: 'NEW', total: 5 },
+    { status: 'new', total: 100 }, { status: 'new', total: null },
+    { status: null, total: 5 }, { status: 'new', total: 5, tenant: null }, { id: null, status: 'new', total: 4 },
+    [{ status: 'new', total: 5 }, { status: null, total: 5 }],
+    { status: 'new', total: 5, tenant: 'zeta' }, { status: 'new', total: 5, tenant: 'ACME' },
+    { status: 'new', total: 5, tenant: 'acme ' }
+  ]) {
+    t.same(await open({ verb: 'insert', data }), Array.isArray(data)
+      ? [...denied.slice(0, 2), 1]
+      : denied, JSON.stringify(data))
+  }
+  for (const data of [
+    { total: 4 }, { total: null }, { status: null }, { tenant: null }, { id: null, total: 4 }, { status: 'done' },
+    { status: 'New' }, { tenant: 'zeta' }, { total: 10, tenant: 'Acme' }
+  ]) {
     t.same(await open({ verb: 'update', data, filters: { id: 1 } }), denied, JSON.stringify(data))
   }
-  t.same(await open({ verb: 'insert', data: { id: 8, status: 'new', total: 5 }, onConflict: { key: ['id'], set: { status: null } } }), denied)
-  t.same(await open({ verb: 'update', data: { total: 4, nope: 1 }, filters: { id: 1 } }), [400, 'COLUMN_NOT_FOUND', 1], 'after all that the catalog tells')
-  t.same(await open({ verb: 'update', data: { id: null, total: 5 }, filters: { id: 1 } }), [422, 'NOT_NULL_VIOLATION', 1], 'what the database refuses comes last')
+  t.same(await open({
+    verb: 'insert', data: { id: 8, status: 'new', total: 5 }, onConflict: { key: ['id'], set: { status: null } }
+  }), denied)
+  t.same(
+    await open({ verb: 'update', data: { total: 4, nope: 1 }, filters: { id: 1 } }), [400, 'COLUMN_NOT_FOUND', 1],
+    'after all that the catalog tells'
+  )
+  t.same(
+    await open({ verb: 'update', data: { id: null, total: 5 }, filters: { id: 1 } }), [422, 'NOT_NULL_VIOLATION', 1],
+    'what the database refuses comes last'
+  )
   t.same(await acme({ verb: 'insert', data: { tenant: 'acme' } }), [400, 'COLUMN_NOT_FOUND', 1], 'the column is hidden')
   t.same(await sql(ORDERS), before)
-  t.match(await open({ verb: 'insert', data: { status: 'new', total: 5, tenant: 'acme', secret: 'o1' } }), { inserted: 1, id: 8 })
-  t.match(await open({ verb: 'insert', data: { status: 'paid', total: 99, secret: 'o2' } }), { inserted: 1, id: 9 }, 'an equality is filled in')
+  t.match(await open({ verb: 'insert', data: { status: 'new', total: 5, tenant: 'acme', secret: 'o1' } }), {
+    inserted: 1, id: 8
+  })
+  t.match(
+    await open({ verb: 'insert', data: { status: 'paid', total: 99, secret: 'o2' } }), { inserted: 1, id: 9 },
+    'an equality is filled in'
+  )
   t.match(await acme({ verb: 'insert', data: { sku: 'N' } }), { inserted: 1, id: 10 }, 'in a column that is hidden too')
-  t.same((await sql('select tenant from orders where id >= 8 order by id')).map(({ tenant }) => tenant), ['acme', 'acme', 'acme'])
-  t.same(await open({ verb: 'update', data: { total: 5, status: 'paid', tenant: 'acme' }, filters: { id: 8 } }), { updated: 1 })
+  t.same((await sql('select tenant from orders where id >= 8 order by id')).map(({ tenant }) => tenant), [
+    'acme', 'acme', 'acme'
+  ])
+  t.same(await open({ verb: 'update', data: { total: 5, status: 'paid', tenant: 'acme' }, filters: { id: 8 } }), {
+    updated: 1
+  })
 })
 
-await onEachEngine(t, 'a rule applies to the table as it is now', { schema: tenants, tokens }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a rule applies to the ' +
+  'table as it is now', { schema: tenants, tokens }, async (t, { post, sql, server }) => {
   const select = async (token: string) => {
     const { status, json } = await post('orders', { verb: 'select', columns: ['id'] }, { token })
     return status === 200 ? json.data.count : [status, json.error.code]
@@ -84,12 +125,19 @@ await onEachEngine(t, 'a rule applies to the table as it is now', { schema: tena
   await server.rows.refresh()
   t.equal(await select('broken'), 7, 'the column has come')
   await sql('alter table orders rename column tenant to owner')
-  t.same(await select('acme'), [503, 'DATABASE_UNAVAILABLE'], 'the column is gone, as the statement has shown, and may come back')
-  t.match((await post('orders', { verb: 'update', data: { status: 'x' }, filters: { id: 1 } }, { token: 'acme' })).json, { error: { code: 'DATABASE_UNAVAILABLE' } })
+  t.same(
+    await select('acme'), [503, 'DATABASE_UNAVAILABLE'],
+    'the column is gone, as the statement has shown, and may come back'
+  )
+  t.match(
+    (await post('orders', { verb: 'update', data: { status: 'x' }, filters: { id: 1 } }, { token: 'acme' })).json,
+    { error: { code: 'DATABASE_UNAVAILABLE' } }
+  )
   t.equal(await select('broken'), 7)
 })
 
-const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
+const id = (engine: EngineName): string =>
+  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
 
 const schema: Schema = (engine) => [
   `create table zones (${id(engine)}, name varchar(20), zone varchar(5), region varchar(5) ${engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored)`,
@@ -99,16 +147,24 @@ const schema: Schema = (engine) => [
   "insert into notes values (1, 'acme', 'one'), (2, 'zeta', 'two')",
   'create table tags (code varchar(10) primary key, tenant varchar(10) not null)',
   "insert into tags values ('a', 'acme')",
-  engine === 'sqlite' ? "create trigger tag after insert on tags begin update tags set code = code || '!', tenant = 'zeta' where code = new.code; end" : "create trigger tag before insert on tags for each row set new.code = concat(new.code, '!'), new.tenant = 'zeta'",
+  engine === 'sqlite'
+    ? "create trigger tag after insert on tags begin update tags set code = code || '!', tenant = 'zeta' where " +
+      'code = new.code; end'
+    : "create trigger tag before insert on tags for each row set new.code = concat(new.code, '!'), new.tenant = 'zeta'",
   ...engine === 'sqlite'
     ? [
-        "create trigger give after insert on notes when new.text like 'give%' begin update notes set tenant = 'zeta' where id = new.id; end",
-        "create trigger pass after update on notes when new.text like 'give%' begin update notes set tenant = 'zeta' where id = new.id; end"
+        "create trigger give after insert on notes when new.text like 'give%' begin update notes set tenant = 'zeta' " +
+          'where id = new.id; end',
+        "create trigger pass after update on notes when new.text like 'give%' begin update notes set tenant = 'zeta' " +
+          'where id = new.id; end'
       ]
     : [
-        "create trigger give before insert on notes for each row set new.tenant = if(new.text like 'give%', 'zeta', new.tenant)",
-        "create trigger pass before update on notes for each row set new.tenant = if(new.text like 'give%', 'zeta', new.tenant)",
-        'create table logs (id int primary key, text varchar(20), changed timestamp not null default current_timestamp on update current_timestamp)',
+        "create trigger give before insert on notes for each row set new.tenant = if(new.text like 'give%', " +
+          "'zeta', new.tenant)",
+        "create trigger pass before update on notes for each row set new.tenant = if(new.text like 'give%', " +
+          "'zeta', new.tenant)",
+        'create table logs (id int primary key, text varchar(20), changed timestamp not null default ' +
+          'current_timestamp on update current_timestamp)',
         "insert into logs values (1, 'one', '2001-01-01')",
         'create table keyless (zone varchar(5), region varchar(5) generated always as (upper(zone)) stored)',
         "insert into keyless (zone) values ('eu')"
@@ -128,12 +184,15 @@ const writtenTokens = [
 
 const testWritten = sharedOnEachEngine(t, { schema, tokens: writtenTokens, keepsRows: true })
 
-await testWritten('a row with a value that the database computes satisfies the rules', async (t, { post, sql, engine }) => {
+await testWritten('a row with a value that the database computes ' +
+  'satisfies the rules', async (t, { post, sql, engine }) => {
   const send = async (table: string, body: object) => {
     const { status, json } = await post(table, body, { token: 'clerk' })
     return status === 200 ? json.data : [status, json.error.code]
   }
-  const before = { zones: await sql('select * from zones order by id'), notes: await sql('select * from notes order by id') }
+  const before = {
+    zones: await sql('select * from zones order by id'), notes: await sql('select * from notes order by id')
+  }
   const denied = [403, 'PERMISSION_DENIED']
   const refused: Array<[table: string, body: object]> = [
     ['zones', { verb: 'insert', data: { zone: 'us' } }],
@@ -158,17 +217,39 @@ await testWritten('a row with a value that the database computes satisfies the r
   ]
   for (const [table, body] of refused) t.same(await send(table, body), denied, JSON.stringify(body))
   t.same(await send('zones', { verb: 'update', data: { zone: 'us' }, filters: { id: 2 } }), { updated: 0 })
-  t.match(await send('tags', { verb: 'insert', data: { code: 'a' } }), engine === 'sqlite' ? [409, 'UNIQUE_VIOLATION'] : [422, 'NOT_SUPPORTED'], 'the key that the row should have is that of another row')
+  t.match(await send('tags', { verb: 'insert', data: { code: 'a' } }), engine === 'sqlite'
+    ? [409, 'UNIQUE_VIOLATION']
+    : [422, 'NOT_SUPPORTED'], 'the key that the row should have is that of another row')
   t.same((await sql('select code, tenant from tags')).map((row) => ({ ...row })), [{ code: 'a', tenant: 'acme' }])
-  t.same({ zones: await sql('select * from zones order by id'), notes: await sql('select * from notes order by id') }, before, 'nothing was changed')
+  t.same(
+    { zones: await sql('select * from zones order by id'), notes: await sql('select * from notes order by id') },
+    before, 'nothing was changed'
+  )
 
   t.match(await send('zones', { verb: 'insert', data: { zone: 'eu' } }), { inserted: 1, id: Number })
-  t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu' }, { zone: 'Eu', name: 'x' }] }), { inserted: 2, id: Number })
-  t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu', name: 'l1' }, { zone: 'eU', name: 'l2' }], returning: ['name', 'region'] }), { inserted: 2, rows: [{ name: 'l1', region: 'EU' }, { name: 'l2', region: 'EU' }] })
+  t.match(await send('zones', { verb: 'insert', data: [{ zone: 'eu' }, { zone: 'Eu', name: 'x' }] }), {
+    inserted: 2, id: Number
+  })
+  t.match(await send('zones', {
+    verb: 'insert', data: [{ zone: 'eu', name: 'l1' }, { zone: 'eU', name: 'l2' }], returning: ['name', 'region']
+  }), { inserted: 2, rows: [{ name: 'l1', region: 'EU' }, { name: 'l2', region: 'EU' }] })
   t.match(await send('zones', { verb: 'delete', filters: { name: ['l1', 'l2'] } }), { deleted: 2 })
-  t.match(await send('labels', { verb: 'insert', data: [{ code: 'a', name: 'x', zone: 'eu' }, { name: 'y', zone: 'eu' }], returning: ['code', 'region'] }), { inserted: 2, rows: [{ code: 'a', region: 'EU' }, { code: 'none', region: 'EU' }] }, 'rows that do not all have the primary key are returned')
-  t.match(await send('zones', { verb: 'insert', data: { id: 1, zone: 'EU' }, onConflict: { key: ['id'] } }), { inserted: 0, updated: 1 })
-  t.match(await send('zones', { verb: 'insert', data: { id: 50, zone: 'eu', name: 'fifty' }, returning: ['id', 'region'] }), { inserted: 1, rows: [{ id: 50, region: 'EU' }] })
+  t.match(
+    await send('labels', {
+      verb: 'insert',
+      data: [{ code: 'a', name: 'x', zone: 'eu' }, { name: 'y', zone: 'eu' }],
+      returning: ['code', 'region']
+    }),
+    { inserted: 2, rows: [{ code: 'a', region: 'EU' }, { code: 'none', region: 'EU' }] },
+    'rows that do not all have the primary key are returned'
+  )
+  t.match(await send('zones', { verb: 'insert', data: { id: 1, zone: 'EU' }, onConflict: { key: ['id'] } }), {
+    inserted: 0, updated: 1
+  })
+  t.match(
+    await send('zones', { verb: 'insert', data: { id: 50, zone: 'eu', name: 'fifty' }, returning: ['id', 'region'] }),
+    { inserted: 1, rows: [{ id: 50, region: 'EU' }] }
+  )
   t.same(await send('zones', { verb: 'update', data: { name: 'y' }, filters: { id: { $gte: 0 } } }), { updated: 5 })
   t.same(await send('zones', { verb: 'update', data: { id: 60, zone: 'eU' }, filters: { id: 50 } }), { updated: 1 })
   t.match(await send('notes', { verb: 'insert', data: { text: 'keep' } }), { inserted: 1, id: Number })
@@ -178,17 +259,22 @@ await testWritten('a row with a value that the database computes satisfies the r
   t.same(await send('notes', { verb: 'delete', filters: { text: 'other' } }), { deleted: 1 })
 })
 
-await testWritten('a column that an update sets to the time satisfies its rule; what cannot be checked is refused', async (t, { post, sql }) => {
+await testWritten('a column that an update sets to the time satisfies its rule; what cannot be ' +
+  'checked is refused', async (t, { post, sql }) => {
   const update = async (table: string, data: object, filters: object) => {
     const { status, json } = await post(table, { verb: 'update', data, filters }, { token: 'clerk' })
     return status === 200 ? json.data : [status, json.error.code]
   }
   t.same(await update('logs', { text: 'two' }, { id: 1 }), [403, 'PERMISSION_DENIED'])
-  t.same(await update('logs', { text: 'two', changed: '2002-02-02T00:00:00Z' }, { id: 1 }), { updated: 1 }, 'unless it is written')
+  t.same(
+    await update('logs', { text: 'two', changed: '2002-02-02T00:00:00Z' }, { id: 1 }), { updated: 1 },
+    'unless it is written'
+  )
   t.same(await update('logs', { text: 'two' }, { id: 1 }), { updated: 0 }, 'nothing changes, nor does the time')
   t.same(await update('keyless', { zone: 'EU' }, { zone: 'eu' }), [422, 'NOT_SUPPORTED'], 'a row without a key')
   t.same((await sql('select zone from keyless')).map(({ zone }) => zone), ['eu'])
-  await sql('insert into zones (id, zone) select 1000 + n, \'eu\' from (with recursive n (n) as (select 1 union all select n + 1 from n where n < 999) select n from n) numbers')
+  await sql('insert into zones (id, zone) select 1000 + n, \'eu\' from (with recursive n (n) as (select 1 union all ' +
+    'select n + 1 from n where n < 999) select n from n) numbers')
   t.same(await update('zones', { name: 'x' }, { id: { $gte: 1001 } }), { updated: 999 })
   await sql("insert into zones (id, zone) values (3001, 'eu'), (3002, 'eu')")
   t.same(await update('zones', { name: 'y' }, { id: { $gte: 1001 } }), [422, 'RESULT_TOO_LARGE'])
@@ -196,7 +282,10 @@ await testWritten('a column that an update sets to the time satisfies its rule; 
 
 for (const engine of await engines()) {
   t.test(`an account that does not see triggers can write under rules (${engine.name})`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table items (id int auto_increment primary key, tenant varchar(10) not null, n int)', "insert into items values (1, 'acme', 1), (2, 'zeta', 2)"])
+    const database = await createTestDatabase(engine, [
+      'create table items (id int auto_increment primary key, tenant varchar(10) not null, n int)',
+      "insert into items values (1, 'acme', 1), (2, 'zeta', 2)"
+    ])
     const account = `w_${database.name.slice(2)}`
     await database.query(`create user '${account}'@'%' identified by 'hunter2'`)
     await database.query(`grant select, insert, update, delete on ${database.name}.* to '${account}'@'%'`)
@@ -205,17 +294,26 @@ for (const engine of await engines()) {
       await database.drop()
     })
     const url = Object.assign(new URL(database.url), { username: account, password: 'hunter2' })
-    const { post } = await startService(t as Test, url.href, { tokens: [tokenFor('acme', { items: { columns: { select: ['id', 'n'] }, rows: { tenant: 'acme' } } })] })
+    const { post } = await startService(t as Test, url.href, {
+      tokens: [tokenFor('acme', { items: { columns: { select: ['id', 'n'] }, rows: { tenant: 'acme' } } })]
+    })
     const send = async (body: object) => {
       const { status, json } = await post('items', body, { token: 'acme' })
       return status === 200 ? json.data : [status, json.error.code]
     }
     t.same(await send({ verb: 'insert', data: { n: 3 } }), { inserted: 1, id: 3 })
     t.same(await send({ verb: 'insert', data: [{ n: 4 }, { n: 5 }] }), { inserted: 2, id: 4 })
-    t.same(await send({ verb: 'insert', data: { id: 1, n: 6 }, onConflict: { key: ['id'] } }), { inserted: 0, updated: 1, unchanged: 0, id: 1 })
-    t.same(await send({ verb: 'insert', data: { id: 2, n: 6 }, onConflict: { key: ['id'] } }), [409, 'UNIQUE_VIOLATION'])
+    t.same(await send({ verb: 'insert', data: { id: 1, n: 6 }, onConflict: { key: ['id'] } }), {
+      inserted: 0, updated: 1, unchanged: 0, id: 1
+    })
+    t.same(await send({ verb: 'insert', data: { id: 2, n: 6 }, onConflict: { key: ['id'] } }), [
+      409, 'UNIQUE_VIOLATION'
+    ])
     t.same(await send({ verb: 'update', data: { n: 7 }, filters: { id: { $gte: 0 } } }), { updated: 4 })
-    t.same((await database.query('select id, tenant, n from items order by id')).map((row: any) => Object.values(row)), [[1, 'acme', 7], [2, 'zeta', 2], [3, 'acme', 7], [4, 'acme', 7], [5, 'acme', 7]])
+    t.same(
+      (await database.query('select id, tenant, n from items order by id')).map((row: any) => Object.values(row)),
+      [[1, 'acme', 7], [2, 'zeta', 2], [3, 'acme', 7], [4, 'acme', 7], [5, 'acme', 7]]
+    )
   })
 }
 
@@ -244,36 +342,48 @@ const names = ['coarse', 'exact', 'main_coarse', 'main_exact', 'both', 'computed
 
 /** The addresses are the same in one of the two collations and different in the other. */
 const collations: string[] = [
-  'create table coarse (id integer primary key, tenant int not null, email text not null, unique (email collate nocase))',
-  'create table exact (id integer primary key, tenant int not null, email text not null collate nocase, unique (email collate binary))',
-  'create table main_coarse (tenant int not null, email text not null, id int, primary key (email collate nocase)) without rowid',
-  'create table main_exact (tenant int not null, email text not null collate nocase, id int, primary key (email collate binary)) without rowid',
+  'create table coarse (id integer primary key, tenant int not null, email text not null, unique ' +
+    '(email collate nocase))',
+  'create table exact (id integer primary key, tenant int not null, email text not null collate nocase, unique ' +
+    '(email collate binary))',
+  'create table main_coarse (tenant int not null, email text not null, id int, primary key (email collate ' +
+    'nocase)) without rowid',
+  'create table main_exact (tenant int not null, email text not null collate nocase, id int, primary key (email ' +
+    'collate binary)) without rowid',
   'create table both (id integer primary key, tenant int not null, email text not null)',
   'create unique index by_both on both (email)', 'create unique index coarse_both on both (email collate nocase)',
-  'create table computed (id integer primary key, tenant int not null, email text not null)', 'create unique index by_computed on computed (email, lower(email))',
+  'create table computed (id integer primary key, tenant int not null, email text not null)',
+  'create unique index by_computed on computed (email, lower(email))',
   ...names.map((name) => `insert into ${name} (id, tenant, email) values (1, 7, 'ann@x'), (2, 8, 'bob@x')`)
 ]
 
 const redirected: string[] = [
   'create table codes (code text primary key, tenant int not null, v int) without rowid',
-  'create trigger first before insert on codes when new.v = 1 begin insert or ignore into codes values (new.code, 8, 0); end'
+  'create trigger first before insert on codes when new.v = 1 begin insert or ignore into codes values ' +
+    '(new.code, 8, 0); end'
 ]
 
-const granted = Object.fromEntries(names.map((name) => [name, { rows: claimed, permissions: ['select', 'insert', 'update'] as const }]))
+const granted = Object.fromEntries(
+  names.map((name) => [name, { rows: claimed, permissions: ['select', 'insert', 'update'] as const }])
+)
 /** Each test has tables of its own, or leaves them as they are. */
 const testSqlite = sharedOnEachEngine(t, {
   schema: () => [...leftOut, ...collations, ...redirected],
-  tokens: [tokenFor('seven', { numbered: grant, keyed: grant, checked: grant, loose: grant, ...granted, codes: { rows: claimed } } as Parameters<typeof tokenFor>[1], { tenant: 7 })],
+  tokens: [tokenFor('seven', {
+    numbered: grant, keyed: grant, checked: grant, loose: grant, ...granted, codes: { rows: claimed }
+  } as Parameters<typeof tokenFor>[1], { tenant: 7 })],
   only: ['sqlite'],
   keepsRows: true
 })
 
-await testSqlite('an insert that a trigger leaves out counts no row and shows none', async (t, { post, operate, sql }) => {
+await testSqlite('an insert that a trigger leaves out counts no ' +
+  'row and shows none', async (t, { post, operate, sql }) => {
   for (const name of TABLES) {
     const stored = () => sql(`select * from ${name} order by id`)
     const before = await stored()
     for (const token of ['seven', undefined]) {
-      const insert = async (data: object, rest: object = {}) => outcomeOf(await post(name, { verb: 'insert', data, ...rest }, token === undefined ? {} : { token }))
+      const insert = async (data: object, rest: object = {}) =>
+        outcomeOf(await post(name, { verb: 'insert', data, ...rest }, token === undefined ? {} : { token }))
       const own = token === undefined ? { tenant: 7 } : {}
       for (const returning of [{}, { returning: ['id', 'code'] }]) {
         for (const dry of [{}, { dryRun: true }]) {
@@ -286,13 +396,20 @@ await testSqlite('an insert that a trigger leaves out counts no row and shows no
           }
         }
       }
-      const some = [{ id: 2, code: 'x', n: -1 }, { id: 4, code: 'd', n: 1 }, { id: 3, code: 'y', n: -1 }, { id: 5, code: 'e', n: 1 }].map((row) => ({ ...own, ...row }))
-      t.match(await insert(some, { returning: ['id', 'code'], dryRun: true }), { inserted: 2, rows: [{ id: 4, code: 'd' }, { id: 5, code: 'e' }] })
+      const some = [
+        { id: 2, code: 'x', n: -1 }, { id: 4, code: 'd', n: 1 }, { id: 3, code: 'y', n: -1 }, { id: 5, code: 'e', n: 1 }
+      ].map((row) => ({ ...own, ...row }))
+      t.match(await insert(some, { returning: ['id', 'code'], dryRun: true }), {
+        inserted: 2, rows: [{ id: 4, code: 'd' }, { id: 5, code: 'e' }]
+      })
     }
     t.same(await stored(), before)
   }
   for (const data of [{ code: 'a', n: -1 }, { code: 'z', n: -1 }]) {
-    t.same(outcomeOf(await post('loose', { verb: 'insert', data }, { token: 'seven' })), { inserted: 0, id: null }, 'without any key')
+    t.same(
+      outcomeOf(await post('loose', { verb: 'insert', data }, { token: 'seven' })), { inserted: 0, id: null },
+      'without any key'
+    )
   }
   for (const pointer of ['/0/id', '/0/rows/0/id', '/0/rows/0/code']) {
     const answer = await operate([
@@ -303,19 +420,37 @@ await testSqlite('an insert that a trigger leaves out counts no row and shows no
   }
 })
 
-await testSqlite('an upsert that a trigger leaves out counts its row as unchanged, and shows only a row that the grant sees', async (t, { post, sql }) => {
+await testSqlite('an upsert that a trigger leaves out counts its row as unchanged, and shows only a row ' +
+  'that the grant sees', async (t, { post, sql }) => {
   for (const name of TABLES) {
     const before = await sql(`select * from ${name} order by id`)
-    const upsert = async (data: object, key: string, rest: object = {}) => outcomeOf(await post(name, { verb: 'insert', data, onConflict: { key: [key] }, returning: ['id', 'code'], ...rest }, { token: 'seven' }))
+    const upsert = async (data: object, key: string, rest: object = {}) => outcomeOf(await post(
+      name, { verb: 'insert', data, onConflict: { key: [key] }, returning: ['id', 'code'], ...rest }, { token: 'seven' }
+    ))
     const unchanged = { inserted: 0, updated: 0, unchanged: 1 }
     t.same(await upsert({ id: 9, code: 'x', n: -1 }, 'id'), { ...unchanged, id: null, rows: [] }, name)
     t.same(await upsert([{ id: 9, code: 'x', n: -1 }], 'id'), { ...unchanged, id: null, rows: [] }, name)
     t.same(await upsert({ id: 1, code: 'x', n: -1 }, 'id'), { ...unchanged, id: 1, rows: [{ id: 1, code: 'a' }] }, name)
     t.same(await upsert({ id: 2, code: 'x', n: -1 }, 'id'), [409, 'UNIQUE_VIOLATION', '/data/id'], name)
     t.same(await upsert({ code: 'b', n: -1, id: 9 }, 'code'), [409, 'UNIQUE_VIOLATION', '/data/code'], name)
-    t.same(await upsert([{ id: 9, code: 'x', n: -1 }, { id: 1, code: 'a', n: -1 }, { id: 4, code: 'd', n: 1 }], 'id', { dryRun: true }),
-      { inserted: 1, updated: 0, unchanged: 2, id: null, rows: [{ id: 1, code: 'a' }, { id: 4, code: 'd' }], dryRun: true }, name)
-    if (name !== 'keyed') t.same(await upsert({ code: 'x', n: -1 }, 'code'), { ...unchanged, id: null, rows: [] }, `${name}, by its number`)
+    t.same(await upsert([{ id: 9, code: 'x', n: -1 }, { id: 1, code: 'a', n: -1 }, { id: 4, code: 'd', n: 1 }], 'id', {
+      dryRun: true
+    }),
+    {
+      inserted: 1,
+      updated: 0,
+      unchanged: 2,
+      id: null,
+      rows: [
+        { id: 1, code: 'a' }, { id: 4, code: 'd' }
+      ],
+      dryRun: true
+    }, name)
+    if (name !== 'keyed') {
+      t.same(
+        await upsert({ code: 'x', n: -1 }, 'code'), { ...unchanged, id: null, rows: [] }, `${name}, by its number`
+      )
+    }
     t.same(await sql(`select * from ${name} order by id`), before)
   }
 })
@@ -323,19 +458,26 @@ await testSqlite('an upsert that a trigger leaves out counts its row as unchange
 await testSqlite('an update of a key that a trigger leaves out shows no other row', async (t, { post }) => {
   for (const name of TABLES) {
     for (const id of [2, 3]) {
-      const outcome = outcomeOf(await post(name, { verb: 'update', filters: { id: 1 }, data: { id, code: 'c', n: -1 }, returning: ['id', 'code'] }, { token: 'seven' }))
+      const outcome = outcomeOf(await post(
+        name, { verb: 'update', filters: { id: 1 }, data: { id, code: 'c', n: -1 }, returning: ['id', 'code'] },
+        { token: 'seven' }
+      ))
       t.match(outcome, [422, 'NOT_SUPPORTED'], name)
     }
   }
 })
 
-await testSqlite('an upsert takes over no row of another tenant by an index with another collation than its column', async (t, { post, sql }) => {
-  const send = async (table: string, body: object) => outcomeOf(await post(table, { verb: 'insert', ...body }, { token: 'seven' }))
+await testSqlite('an upsert takes over no row of another tenant by an index with another ' +
+  'collation than its column', async (t, { post, sql }) => {
+  const send = async (table: string, body: object) =>
+    outcomeOf(await post(table, { verb: 'insert', ...body }, { token: 'seven' }))
   for (const table of names) {
     const before = await sql(`select * from ${table} order by id`)
     for (const email of ['BOB@x', 'bob@x']) {
       for (const set of [undefined, [], ['tenant'], { tenant: 7 }]) {
-        const outcome = await send(table, { data: { id: 5, email }, onConflict: { key: ['email'], ...set !== undefined && { set } }, dryRun: true })
+        const outcome = await send(table, {
+          data: { id: 5, email }, onConflict: { key: ['email'], ...set !== undefined && { set } }, dryRun: true
+        })
         if (table === 'both') t.same(outcome, [409, 'UNIQUE_VIOLATION', '/data/email'])
         else t.same(outcome, [400, 'INVALID_BODY', '/onConflict/key'], `${table}: ${email}`)
       }
@@ -344,35 +486,56 @@ await testSqlite('an upsert takes over no row of another tenant by an index with
     }
     t.same(await sql(`select * from ${table} order by id`), before)
   }
-  t.match(await send('both', { data: { id: 1, email: 'ann@x' }, onConflict: { key: ['email'], set: ['id'] } }), { inserted: 0, unchanged: 1 })
+  t.match(await send('both', { data: { id: 1, email: 'ann@x' }, onConflict: { key: ['email'], set: ['id'] } }), {
+    inserted: 0, unchanged: 1
+  })
 })
 
-await testSqlite('a primary key with another collation than its column is no key for pages, returned rows or ids', async (t, { post }) => {
+await testSqlite('a primary key with another collation than its column is no key for pages, ' +
+  'returned rows or ids', async (t, { post }) => {
   t.same(outcomeOf(await post('main_exact', { verb: 'select', after: null })), [422, 'NOT_SUPPORTED', '/after'])
-  t.match(outcomeOf(await post('main_exact', { verb: 'insert', data: { tenant: 7, email: 'BOB@x' } })), { inserted: 1, id: null })
-  t.same(outcomeOf(await post('main_exact', { verb: 'update', filters: { tenant: 8 }, data: { id: 3 }, returning: ['tenant'] })), [422, 'NOT_SUPPORTED', '/returning'])
-  t.same(outcomeOf(await post('main_coarse', { verb: 'insert', data: { tenant: 7, email: 'BOB@x' } })), [409, 'UNIQUE_VIOLATION', '/data/email'])
+  t.match(outcomeOf(await post('main_exact', { verb: 'insert', data: { tenant: 7, email: 'BOB@x' } })), {
+    inserted: 1, id: null
+  })
+  t.same(outcomeOf(
+    await post('main_exact', { verb: 'update', filters: { tenant: 8 }, data: { id: 3 }, returning: ['tenant'] })
+  ), [422, 'NOT_SUPPORTED', '/returning'])
+  t.same(outcomeOf(await post('main_coarse', { verb: 'insert', data: { tenant: 7, email: 'BOB@x' } })), [
+    409, 'UNIQUE_VIOLATION', '/data/email'
+  ])
 })
 
 await onEachEngine(t, 'a token with rules cannot name a key with an expression either', {
   schema: () => [
-    'create table words (id int primary key, tenant int not null, word varchar(20) not null, n int, unique key by_word ((lower(word)), n))',
+    'create table words (id int primary key, tenant int not null, word varchar(20) not null, n int, unique key ' +
+      'by_word ((lower(word)), n))',
     "insert into words values (1, 7, 'a', 1), (2, 8, 'b', 2)"
   ],
   tokens: [tokenFor('seven', { words: { rows: claimed } }, { tenant: 7 })],
   only: ['mysql']
 }, async (t, { post }) => {
   const body = { verb: 'insert', data: { id: 9, word: 'b', n: 2 }, onConflict: { key: ['n'] } }
-  for (const token of [undefined, 'seven']) t.same(outcomeOf(await post('words', body, token === undefined ? {} : { token })), [400, 'INVALID_BODY', '/onConflict/key'])
+  for (const token of [undefined, 'seven']) {
+    t.same(
+      outcomeOf(await post('words', body, token === undefined ? {} : { token })),
+      [400, 'INVALID_BODY', '/onConflict/key']
+    )
+  }
 })
 
-await testSqlite('the rules hold in the statement of an upsert: a row that a trigger inserts just before is not taken over', async (t, { post, sql }) => {
-  const send = async (data: object, set?: unknown) => outcomeOf(await post('codes', { verb: 'insert', data, onConflict: { key: ['code'], ...set !== undefined && { set } } }, { token: 'seven' }))
+await testSqlite('the rules hold in the statement of an upsert: a row that a trigger inserts just before ' +
+  'is not taken over', async (t, { post, sql }) => {
+  const send = async (data: object, set?: unknown) => outcomeOf(await post(
+    'codes', { verb: 'insert', data, onConflict: { key: ['code'], ...set !== undefined && { set } } },
+    { token: 'seven' }
+  ))
   for (const set of [undefined, ['v'], { v: 5 }]) {
     t.same(await send({ code: 'a', v: 1 }, set), [409, 'UNIQUE_VIOLATION', '/data/code'])
     t.same(await send([{ code: 'b', v: 2 }, { code: 'a', v: 1 }], set), [409, 'UNIQUE_VIOLATION', '/data/1/code'])
   }
-  t.match(await send({ code: 'a', v: 1 }, []), { inserted: 0, unchanged: 1, id: null }, 'what the trigger has done is undone')
+  t.match(
+    await send({ code: 'a', v: 1 }, []), { inserted: 0, unchanged: 1, id: null }, 'what the trigger has done is undone'
+  )
   t.same(await sql('select * from codes'), [])
   t.match(await send({ code: 'a', v: 2 }), { inserted: 1 })
   t.match(await send({ code: 'a', v: 3 }), { updated: 1 })
@@ -396,7 +559,9 @@ await onEachEngine(t, 'a rule with a thousand values is one list, in a statement
     const kept: number[] = []
     for (const limit of [10, 20]) {
       statements()
-      t.same((await post('listed', { verb: 'select', columns: ['id'], orderBy: 'id', limit }, { token })).json.data.rows.map(({ id }: { id: number }) => id), ids, token)
+      t.same((await post('listed', { verb: 'select', columns: ['id'], orderBy: 'id', limit }, {
+        token
+      })).json.data.rows.map(({ id }: { id: number }) => id), ids, token)
       kept.push(statementCache.bytes)
       for (const statement of statements()) sent.add(statement.replace(/limit \S+$/, ''))
     }

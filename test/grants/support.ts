@@ -12,20 +12,30 @@ export function tokenOf (name: string, rest: Partial<TokenOptions>): TokenOption
 
 /** The data of an answer, or its status, its code and the paths of its details. */
 export function outcomeOf ({ status, json }: Pick<Answer, 'status' | 'json'>): any {
-  return status === 200 ? json.data : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
+  return status === 200
+    ? json.data
+    : [
+        status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)
+      ]
 }
 
 /** The body of an upsert by the primary key `id`. */
-export const upsertById = (data: object, set?: unknown) => ({ verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } } })
+export const upsertById = (data: object, set?: unknown) => ({
+  verb: 'insert', data, onConflict: { key: ['id'], ...set !== undefined && { set } }
+})
 
 /** A token with a grant for tables of the database `shop`. */
-export function tokenFor (name: string, tables: Record<string, Static<typeof TableGrantSchema>>, claims?: Record<string, unknown>): TokenOptions {
+export function tokenFor (
+  name: string, tables: Record<string, Static<typeof TableGrantSchema>>, claims?: Record<string, unknown>
+): TokenOptions {
   return tokenOf(name, { databases: { shop: tables }, ...(claims !== undefined && { claims }) })
 }
 
-const id = (engine: EngineName): string => engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
+const id = (engine: EngineName): string =>
+  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
 const end = (engine: EngineName): string => engine === 'sqlite' ? '' : ' collate utf8mb4_general_ci'
-const text = (engine: EngineName, length: number): string => engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
+const text = (engine: EngineName, length: number): string =>
+  engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
 
 /** `acme` has the orders 1 to 3, `zeta` 4 to 6; `ACME` has 7: it equals `acme` in the collation of the column. */
 export const tenants = (engine: EngineName): string[] => [

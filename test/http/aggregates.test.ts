@@ -1,49 +1,94 @@
 /** `groupBy`, `aggregates` and `having` of a select. */
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import {
+  type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine, startService
+} from '../support/service.ts'
 
 const rows = `insert into orders (id, status, customer, total, items, weight, paid, note) values
   (1, 'new', 7, '10.10', 1, 0.5, '2026-01-01', 'b'), (2, 'new', 7, '0.20', 2, 0.25, NULL, 'a'), (3, 'paid', 8, '5.00', NULL, NULL, '2026-03-01', NULL),
   (4, 'paid', 7, NULL, 4, 4, '2026-02-01', 'c'), (5, 'paid', NULL, '1.01', 5, 1, '2026-02-01', 'd'), (6, 'sent', NULL, NULL, NULL, NULL, NULL, NULL)`
-const columns = (integer: string): string => `(id ${integer} not null primary key, status varchar(10) not null, customer int null, total decimal(10,2) null, items int null, weight double null, paid date null, note varchar(10) null)`
+const columns = (integer: string): string =>
+  `(id ${integer} not null primary key, status varchar(10) not null, customer int null, total decimal(10,2) null, items int null, weight double null, paid date null, note varchar(10) null)`
 
 const schema: Schema = {
   sqlite: [`create table orders ${columns('integer')}`, rows],
   mysql: [`create table orders ${columns('bigint')}`, rows]
 }
 
-const selectFrom = ({ post }: Pick<Service, 'post'>, table = 'orders') => (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
+const selectFrom = ({ post }: Pick<Service, 'post'>, table = 'orders') =>
+  (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
 const rowsOf = async (answer: Promise<Answer>): Promise<any[]> => (await answer).json.data.rows
 
-async function refused (t: Test, answer: Promise<Answer>, [code, path]: readonly [string, string], why: string): Promise<void> {
+async function refused (
+  t: Test, answer: Promise<Answer>, [code, path]: readonly [string, string], why: string
+): Promise<void> {
   const { json } = await answer
   t.same([json.error?.code, json.error?.details[0]?.path], [code, path], why)
 }
 
 const odd: Schema = (engine) => {
   const names = ['v0', 'V1', 'v_0', 'sum(x)', 'a.b', '$or', '__proto__', 'c0', 't', 'q"`?']
-  const quote = (name: string): string => engine === 'sqlite' ? `"${name.replaceAll('"', '""')}"` : `\`${name.replaceAll('`', '``')}\``
-  return [`create table odd (${names.map((name) => `${quote(name)} int not null`).join(', ')})`, 'insert into odd values (1, 20, 3, 4, 5, 6, 7, 8, 9, 10)', 'insert into odd values (1, 30, 4, 5, 6, 7, 8, 9, 10, 11)']
+  const quote = (name: string): string =>
+    engine === 'sqlite' ? `"${name.replaceAll('"', '""')}"` : `\`${name.replaceAll('`', '``')}\``
+  return [
+    `create table odd (${names.map((name) => `${quote(name)} int not null`).join(', ')})`,
+    'insert into odd values (1, 20, 3, 4, 5, 6, 7, 8, 9, 10)',
+    'insert into odd values (1, 30, 4, 5, 6, 7, 8, 9, 10, 11)'
+  ]
 }
 
 const collated: Schema = {
-  sqlite: ['create table words (id integer primary key, word text collate nocase)', "insert into words values (1, 'a'), (2, 'A'), (3, 'b')"],
-  mysql: ['create table words (id int primary key, word varchar(20) collate utf8mb4_general_ci, long_word longtext collate utf8mb4_bin)', "insert into words values (1, 'a', concat(repeat('x', 70000), 1)), (2, 'A', concat(repeat('x', 70000), 2)), (3, 'b', null)"]
+  sqlite: [
+    'create table words (id integer primary key, word text collate nocase)',
+    "insert into words values (1, 'a'), (2, 'A'), (3, 'b')"
+  ],
+  mysql: [
+    'create table words (id int primary key, word varchar(20) collate utf8mb4_general_ci, long_word longtext ' +
+      'collate utf8mb4_bin)',
+    "insert into words values (1, 'a', concat(repeat('x', 70000), 1)), (2, 'A', concat(repeat('x', 70000), " +
+      "2)), (3, 'b', null)"
+  ]
 }
 
-const hidden: Schema = () => ['create table hidden (id int not null, v0 int not null, v1 int not null, v_0 int not null, n int not null, secret int not null)', ...[1, 2, 3, 4].map((id) => `insert into hidden values (${id}, ${id}, ${id % 2}, 7, 7, ${id % 2})`)]
+const hidden: Schema = () => [
+  'create table hidden (id int not null, v0 int not null, v1 int not null, v_0 int not null, n int not null, ' +
+    'secret int not null)',
+  ...[1, 2, 3, 4].map((id) => `insert into hidden values (${id}, ${id}, ${id % 2}, 7, 7, ${id % 2})`)
+]
 const narrowed = [
-  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] } } } } },
-  { name: 'half', sha256: hashToken('half'), permissions: ['select' as const], databases: { shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } } } }
+  {
+    name: 'narrow',
+    sha256: hashToken('narrow'),
+    permissions: ['select' as const],
+    databases: {
+      shop: { hidden: { columns: { select: ['id', 'v1'] } } }
+    }
+  },
+  {
+    name: 'half',
+    sha256: hashToken('half'),
+    permissions: ['select' as const],
+    databases: {
+      shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } }
+    }
+  }
 ]
 
 const large: Schema = (engine) => [
   `create table large (id int not null primary key, g int not null, b bigint null, p decimal(15,2) null, d double null${engine === 'sqlite' ? '' : ', bu bigint unsigned null, f float null, w decimal(65,0) null, x decimal(65,30) null'})`,
-  ...[[1, 1, '9223372036854775807', '9999999999999.99', '1.7e308', '18446744073709551615', '0.1', '9'.repeat(65), `${'9'.repeat(35)}.${'9'.repeat(30)}`],
-    [2, 1, '1', '0.01', '1.7e308', '18446744073709551615', '0.2', '1', '1'],
-    [3, 2, '-9223372036854775808', '0.10', '1e-300', '18446744073709551615', '0.1', `-${'9'.repeat(65)}`, '0.000000000000000000000000000001'],
-    [4, 2, '9223372036854775807', '0.20', '0.1', '0', '0.7', '0', '0.2']].map((values) => `insert into large values (${(engine === 'sqlite' ? values.slice(0, 5) : values).join(', ')})`)
+  ...[[
+    1, 1, '9223372036854775807', '9999999999999.99', '1.7e308', '18446744073709551615', '0.1', '9'.repeat(65),
+    `${'9'.repeat(35)}.${'9'.repeat(30)}`
+  ],
+  [2, 1, '1', '0.01', '1.7e308', '18446744073709551615', '0.2', '1', '1'],
+  [
+    3, 2, '-9223372036854775808', '0.10', '1e-300', '18446744073709551615', '0.1', `-${'9'.repeat(65)}`,
+    '0.000000000000000000000000000001'
+  ],
+  [4, 2, '9223372036854775807', '0.20', '0.1', '0', '0.7', '0', '0.2']].map(
+    (values) => `insert into large values (${(engine === 'sqlite' ? values.slice(0, 5) : values).join(', ')})`
+  )
 ]
 
 const typed: Schema = {
@@ -54,22 +99,28 @@ const typed: Schema = {
       (2, 0, 0, 0, '0.00', -0.1, 0.20, '0000-00-00', '1970-01-01 00:00:01', '838:59:59', '', '', 'a', '', b'0', b'0', 'null', point(0, 0)), (3, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null)`
   ],
   sqlite: [
-    'create table typed (id integer primary key, tiny tinyint(1), big bigint, y year, num decimal(10,2), f float, fd double, day date, moment timestamp, clock time, txt text, bin blob, doc json, what)',
+    'create table typed (id integer primary key, tiny tinyint(1), big bigint, y year, num decimal(10,2), f float, fd ' +
+      'double, day date, moment timestamp, clock time, txt text, bin blob, doc json, what)',
     `insert into typed values (1, 1, 9223372036854775807, 2026, 1.5, 0.5, 0.1, '2026-01-02', '2026-01-02 03:04:05.006', '-12:30:00.5', 'ä"', x'610062', '{"a": 1}', 1),
       (2, 0, 0, 0, 0, -0.5, 0.2, '0000-00-00', '1970-01-01 00:00:01', '838:59:59', '', x'', 'null', 2), (3, null, null, null, null, null, null, null, null, null, null, null, null, null)`
   ]
 }
 
 const texts = Array.from({ length: 30 }, (_, index) => `t${index}`)
-const manyTexts: Schema = (engine) => [`create table texts (id int not null primary key, ${texts.map((name) => `${name} ${engine === 'sqlite' ? 'text' : 'longtext'} null`).join(', ')})`, `insert into texts (id, t0) values ${Array.from({ length: 200 }, (_, id) => `(${id}, 'x${id % 3}')`).join()}`]
+const manyTexts: Schema = (engine) => [
+  `create table texts (id int not null primary key, ${texts.map((name) => `${name} ${engine === 'sqlite' ? 'text' : 'longtext'} null`).join(', ')})`,
+  `insert into texts (id, t0) values ${Array.from({ length: 200 }, (_, id) => `(${id}, 'x${id % 3}')`).join()}`
+]
 
-const of = (each: Schema, engine: EngineName): string[] => typeof each === 'function' ? each(engine) : each[engine === 'sqlite' ? 'sqlite' : 'mysql']
+const of = (each: Schema, engine: EngineName): string[] =>
+  typeof each === 'function' ? each(engine) : each[engine === 'sqlite' ? 'sqlite' : 'mysql']
 
 const test = sharedOnEachEngine(t, {
   schema: (engine) => [
     ...[schema, odd, collated, hidden, large, typed, manyTexts].flatMap((each) => of(each, engine)),
     'create view new_orders as select status, total, items * 2 as twice from orders',
-    `create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`, 'insert into big values (9223372036854775806), (1)'
+    `create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`,
+    'insert into big values (9223372036854775806), (1)'
   ],
   tokens: [...narrowed, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }]
 })
@@ -94,71 +145,132 @@ await test('a row has the columns of groupBy, then the aggregates, in the order 
   const { status, text } = await select({ groupBy: ['status'], aggregates, orderBy: 'status' })
   t.equal(status, 200)
   t.equal(text, '{"success":true,"data":{"rows":[' +
-    '{"status":"new","n":2,"priced":2,"customers":1,"sum":"10.30","avg":"5.150000","items":"3","mean":"1.5000","weight":0.75,"first":"2026-01-01","last":"b","most":2,"least":"0.20","heavy":0.5},' +
-    '{"status":"paid","n":3,"priced":2,"customers":2,"sum":"6.01","avg":"3.005000","items":"9","mean":"4.5000","weight":5,"first":"2026-02-01","last":"d","most":5,"least":"1.01","heavy":4},' +
-    '{"status":"sent","n":1,"priced":0,"customers":0,"sum":null,"avg":null,"items":null,"mean":null,"weight":null,"first":null,"last":null,"most":null,"least":null,"heavy":null}],"count":3}}')
-  const reversed = await select({ aggregates: { b: { $max: 'id' }, a: { $min: 'id' } }, groupBy: ['customer', 'status'], orderBy: 'customer, status' })
+    '{"status":"new","n":2,"priced":2,"customers":1,"sum":"10.30","avg":"5.150000","items":"3","mean":"1.5000",' +
+      '"weight":0.75,"first":"2026-01-01","last":"b","most":2,"least":"0.20","heavy":0.5},' +
+    '{"status":"paid","n":3,"priced":2,"customers":2,"sum":"6.01","avg":"3.005000","items":"9","mean":"4.5000",' +
+      '"weight":5,"first":"2026-02-01","last":"d","most":5,"least":"1.01","heavy":4},' +
+    '{"status":"sent","n":1,"priced":0,"customers":0,"sum":null,"avg":null,"items":null,"mean":null,"weight":null,' +
+      '"first":null,"last":null,"most":null,"least":null,"heavy":null}],"count":3}}')
+  const reversed = await select({
+    aggregates: { b: { $max: 'id' }, a: { $min: 'id' } }, groupBy: ['customer', 'status'], orderBy: 'customer, status'
+  })
   t.match(reversed.text, /"rows":\[\{"customer":null,"status":"paid","b":5,"a":5\},/)
 })
 
 await test('groupBy alone returns each combination once, and NULL is a value like others', async (t, service) => {
   const select = selectFrom(service)
-  t.same(await rowsOf(select({ groupBy: ['customer'], orderBy: 'customer' })), [{ customer: null }, { customer: 7 }, { customer: 8 }])
+  t.same(await rowsOf(select({ groupBy: ['customer'], orderBy: 'customer' })), [
+    { customer: null }, { customer: 7 }, { customer: 8 }
+  ])
   t.same(await rowsOf(select({ groupBy: ['customer', 'status'], orderBy: 'status, customer DESC' })), [
-    { customer: 7, status: 'new' }, { customer: 8, status: 'paid' }, { customer: 7, status: 'paid' }, { customer: null, status: 'paid' }, { customer: null, status: 'sent' }
+    { customer: 7, status: 'new' }, { customer: 8, status: 'paid' }, { customer: 7, status: 'paid' },
+    { customer: null, status: 'paid' }, { customer: null, status: 'sent' }
   ])
 })
 
 await test('without groupBy there is one row, also for a table without rows', async (t, service) => {
   const select = selectFrom(service)
-  const aggregates = { n: { $count: '*' }, m: { $count: 'total' }, d: { $countDistinct: 'total' }, s: { $sum: 'total' }, i: { $sum: 'items' }, w: { $avg: 'weight' }, x: { $max: 'note' } }
+  const aggregates = {
+    n: { $count: '*' },
+    m: { $count: 'total' },
+    d: {
+      $countDistinct: 'total'
+    },
+    s: { $sum: 'total' },
+    i: { $sum: 'items' },
+    w: { $avg: 'weight' },
+    x: { $max: 'note' }
+  }
   t.same(await rowsOf(select({ aggregates })), [{ n: 6, m: 4, d: 4, s: '16.31', i: '12', w: 1.4375, x: 'd' }])
-  t.same(await rowsOf(select({ aggregates, filters: { id: { $gt: 100 } } })), [{ n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }])
-  t.same(await rowsOf(select({ aggregates, filters: { id: { $in: [] } }, having: { s: null } })), [{ n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }])
-  t.same(await rowsOf(select({ aggregates, groupBy: ['status'], filters: { id: { $gt: 100 } } })), [], 'but there are no groups of no rows')
+  t.same(await rowsOf(select({ aggregates, filters: { id: { $gt: 100 } } })), [
+    { n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }
+  ])
+  t.same(await rowsOf(select({ aggregates, filters: { id: { $in: [] } }, having: { s: null } })), [
+    { n: 0, m: 0, d: 0, s: null, i: null, w: null, x: null }
+  ])
+  t.same(
+    await rowsOf(select({ aggregates, groupBy: ['status'], filters: { id: { $gt: 100 } } })), [],
+    'but there are no groups of no rows'
+  )
   await service.sql('delete from orders')
   t.same(await rowsOf(select({ aggregates: { n: { $count: '*' }, s: { $avg: 'total' } } })), [{ n: 0, s: null }])
 })
 
 await test('filters select the rows that are grouped, having selects groups', async (t, service) => {
   const select = selectFrom(service)
-  const groups = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, orderBy: 'status', ...body }))).map(({ status }) => status)
-  const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, avg: { $avg: 'total' }, w: { $sum: 'weight' }, first: { $min: 'paid' }, last: { $max: 'note' } }
+  const groups = async (body: object): Promise<string[]> =>
+    (await rowsOf(select({ groupBy: ['status'], aggregates, orderBy: 'status', ...body }))).map(({ status }) => status)
+  const aggregates = {
+    n: { $count: '*' },
+    sum: {
+      $sum: 'total'
+    },
+    avg: { $avg: 'total' },
+    w: { $sum: 'weight' },
+    first: { $min: 'paid' },
+    last: { $max: 'note' }
+  }
   const expected: ReadonlyArray<readonly [object, string[]]> = [
     [{}, ['new', 'paid', 'sent']],
-    [{ n: 2 }, ['new']], [{ n: { $gt: 1 } }, ['new', 'paid']], [{ n: { $gte: 3 } }, ['paid']], [{ n: { $lt: 2 } }, ['sent']], [{ n: { $lte: 2 } }, ['new', 'sent']],
-    [{ n: [1, 2] }, ['new', 'sent']], [{ n: { $nin: [1] } }, ['new', 'paid']], [{ n: { $in: [] } }, []], [{ n: { $ne: 2 } }, ['paid', 'sent']], [{ n: { $between: [2, 3] } }, ['new', 'paid']],
+    [{ n: 2 }, ['new']], [{ n: { $gt: 1 } }, ['new', 'paid']], [{ n: { $gte: 3 } }, ['paid']],
+    [{ n: { $lt: 2 } }, ['sent']], [{ n: { $lte: 2 } }, ['new', 'sent']],
+    [{ n: [1, 2] }, ['new', 'sent']], [{ n: { $nin: [1] } }, ['new', 'paid']], [{ n: { $in: [] } }, []],
+    [{ n: { $ne: 2 } }, ['paid', 'sent']], [{ n: { $between: [2, 3] } }, ['new', 'paid']],
     [{ n: { $null: false } }, ['new', 'paid', 'sent']], [{ n: { $null: true } }, []],
-    [{ sum: '10.30' }, ['new']], [{ sum: 10.3 }, ['new']], [{ sum: { $gt: '6.01' } }, ['new']], [{ sum: { $gte: '6.01' } }, ['new', 'paid']], [{ sum: null }, ['sent']], [{ sum: { $is: '6.01' } }, ['paid']],
+    [{ sum: '10.30' }, ['new']], [{ sum: 10.3 }, ['new']], [{ sum: { $gt: '6.01' } }, ['new']],
+    [{ sum: { $gte: '6.01' } }, ['new', 'paid']], [{ sum: null }, ['sent']], [{ sum: { $is: '6.01' } }, ['paid']],
     [{ sum: { $in: ['10.3', null] } }, ['new', 'sent']], [{ sum: { $nin: ['10.3', null] } }, ['paid']],
     [{ avg: '3.005000' }, ['paid']], [{ avg: { $gt: '3.005' } }, ['new']],
     [{ w: 0.75 }, ['new']], [{ w: { $gte: 5 } }, ['paid']],
     [{ first: '2026-02-01' }, ['paid']], [{ first: { $lt: '2026-02-01' } }, ['new']],
-    [{ last: 'b' }, ['new']], [{ last: { $like: '%d%' } }, ['paid']], [{ last: { $startsWith: 'b' } }, ['new']], [{ last: { $contains: 'd' } }, ['paid']], [{ last: { $nlike: 'b' } }, ['paid']], [{ last: { $gt: 'b' } }, ['paid']],
-    [{ status: 'new' }, ['new']], [{ status: { $startsWith: 'p' } }, ['paid']], [{ status: { $is: 'new' } }, ['new']], [{ status: { $null: true } }, []],
-    [{ $or: [{ status: 'sent' }, { n: 2 }] }, ['new', 'sent']], [{ $not: { status: 'sent' } }, ['new', 'paid']], [{ $and: [{ n: { $gt: 1 } }, { sum: { $lt: '7.00' } }] }, ['paid']],
+    [{ last: 'b' }, ['new']], [{ last: { $like: '%d%' } }, ['paid']], [{ last: { $startsWith: 'b' } }, ['new']],
+    [{ last: { $contains: 'd' } }, ['paid']], [{ last: { $nlike: 'b' } }, ['paid']], [{ last: { $gt: 'b' } }, ['paid']],
+    [{ status: 'new' }, ['new']], [{ status: { $startsWith: 'p' } }, ['paid']], [{ status: { $is: 'new' } }, ['new']],
+    [{ status: { $null: true } }, []],
+    [{ $or: [{ status: 'sent' }, { n: 2 }] }, ['new', 'sent']], [{ $not: { status: 'sent' } }, ['new', 'paid']],
+    [{ $and: [{ n: { $gt: 1 } }, { sum: { $lt: '7.00' } }] }, ['paid']],
     [{ $is: { status: 'paid', n: 3 } }, ['paid']], [{ n: { $gt: 1, $lt: 3 }, status: 'new' }, ['new']]
   ]
   for (const [having, statuses] of expected) t.same(await groups({ having }), statuses, JSON.stringify(having))
   t.same(await groups({ filters: { id: { $gt: 2 } }, having: { n: { $gt: 1 } } }), ['paid'])
-  t.same(await rowsOf(select({ aggregates: { n: { $count: '*' } }, having: { n: { $gt: 6 } } })), [], 'having may leave none of one row')
-  t.same(await rowsOf(select({ groupBy: ['status'], having: { status: { $ne: 'new' } }, orderBy: 'status' })), [{ status: 'paid' }, { status: 'sent' }])
+  t.same(
+    await rowsOf(select({ aggregates: { n: { $count: '*' } }, having: { n: { $gt: 6 } } })), [],
+    'having may leave none of one row'
+  )
+  t.same(await rowsOf(select({ groupBy: ['status'], having: { status: { $ne: 'new' } }, orderBy: 'status' })), [
+    { status: 'paid' }, { status: 'sent' }
+  ])
 })
 
 await test('orderBy takes the names of the result; limit counts groups', async (t, service) => {
   const select = selectFrom(service)
   const aggregates = { n: { $count: '*' }, sum: { $sum: 'total' }, total: { $max: 'id' } }
-  const statuses = async (body: object): Promise<string[]> => (await rowsOf(select({ groupBy: ['status'], aggregates, ...body }))).map(({ status }) => status)
+  const statuses = async (body: object): Promise<string[]> =>
+    (await rowsOf(select({ groupBy: ['status'], aggregates, ...body }))).map(({ status }) => status)
   t.same(await statuses({ orderBy: 'sum DESC' }), ['new', 'paid', 'sent'], 'NULL is lowest')
   t.same(await statuses({ orderBy: 'sum' }), ['sent', 'paid', 'new'])
   t.same(await statuses({ orderBy: 'n desc, status' }), ['paid', 'new', 'sent'])
   t.same(await statuses({ orderBy: [{ n: 'ASC' }] }), ['sent', 'new', 'paid'])
-  t.same(await statuses({ orderBy: 'total DESC', limit: 2 }), ['sent', 'paid'], 'an aggregate that is called like a column that is not in groupBy')
+  t.same(
+    await statuses({ orderBy: 'total DESC', limit: 2 }), ['sent', 'paid'],
+    'an aggregate that is called like a column that is not in groupBy'
+  )
   t.same(await statuses({ orderBy: 'status DESC', limit: 1 }), ['sent'])
-  for (const [orderBy, path] of [['customer', '/orderBy'], ['n, id DESC', '/orderBy']] as const) await refused(t, select({ groupBy: ['status'], aggregates, orderBy }), ['COLUMN_NOT_FOUND', path], orderBy)
-  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: [{ note: 'DESC' }] }), ['COLUMN_NOT_FOUND', '/orderBy/0/note'], 'note')
-  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n sideways' }), ['INVALID_ORDER_BY', '/orderBy'], 'n sideways')
-  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n, n DESC' }), ['INVALID_ORDER_BY', '/orderBy'], 'twice')
+  for (const [orderBy, path] of [['customer', '/orderBy'], ['n, id DESC', '/orderBy']] as const) {
+    await refused(
+      t, select({ groupBy: ['status'], aggregates, orderBy }), ['COLUMN_NOT_FOUND', path], orderBy
+    )
+  }
+  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: [{ note: 'DESC' }] }), [
+    'COLUMN_NOT_FOUND', '/orderBy/0/note'
+  ], 'note')
+  await refused(
+    t, select({ groupBy: ['status'], aggregates, orderBy: 'n sideways' }), ['INVALID_ORDER_BY', '/orderBy'],
+    'n sideways'
+  )
+  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n, n DESC' }), [
+    'INVALID_ORDER_BY', '/orderBy'
+  ], 'twice')
   await refused(t, select({ groupBy: ['status'], limit: 1001 }), ['LIMIT_OUT_OF_RANGE', '/limit'], 'limit')
 })
 
@@ -170,7 +282,10 @@ const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, pa
   ['expect', { groupBy: ['status'], expect: 1 }, 'INVALID_BODY', '/expect'],
   ['having alone', { having: { n: 1 } }, 'INVALID_BODY', '/having'],
   ['an empty having alone', { having: {} }, 'INVALID_BODY', '/having'],
-  ['a name that is a column of groupBy', { groupBy: ['id', 'status'], aggregates: { status: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/status'],
+  [
+    'a name that is a column of groupBy', { groupBy: ['id', 'status'], aggregates: { status: { $count: '*' } } },
+    'INVALID_BODY', '/aggregates/status'
+  ],
   ['no column in groupBy', { groupBy: [] }, 'INVALID_BODY', '/groupBy'],
   ['a column twice in groupBy', { groupBy: ['id', 'id'] }, 'INVALID_BODY', '/groupBy'],
   ['groupBy as a string', { groupBy: 'status' }, 'INVALID_BODY', '/groupBy'],
@@ -180,9 +295,15 @@ const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, pa
   ['a list of aggregates', { aggregates: [{ $count: '*' }] }, 'INVALID_BODY', '/aggregates'],
   ['aggregates null', { aggregates: null }, 'INVALID_BODY', '/aggregates'],
   ['an aggregate without a function', { aggregates: { n: {} } }, 'INVALID_BODY', '/aggregates/n'],
-  ['an aggregate with two functions', { aggregates: { n: { $count: '*', $sum: 'total' } } }, 'INVALID_BODY', '/aggregates/n'],
+  [
+    'an aggregate with two functions', { aggregates: { n: { $count: '*', $sum: 'total' } } }, 'INVALID_BODY',
+    '/aggregates/n'
+  ],
   ['an aggregate that is a string', { aggregates: { n: '$count' } }, 'INVALID_BODY', '/aggregates/n'],
-  ['a function that does not exist', { aggregates: { n: { $median: 'total' } } }, 'INVALID_BODY', '/aggregates/n/$median'],
+  [
+    'a function that does not exist', { aggregates: { n: { $median: 'total' } } }, 'INVALID_BODY',
+    '/aggregates/n/$median'
+  ],
   ['a function without $', { aggregates: { n: { count: '*' } } }, 'INVALID_BODY', '/aggregates/n/count'],
   ['a function of a number', { aggregates: { n: { $sum: 1 } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
   ['a function of a list', { aggregates: { n: { $sum: ['total'] } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
@@ -191,28 +312,64 @@ const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, pa
   ['a name with a quote', { aggregates: { 'a`': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a`'],
   ['a name with a letter beyond ASCII', { aggregates: { é: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/é'],
   ['a name that ends with a line feed', { aggregates: { 'a\n': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a\n'],
-  ['a name of 65 letters', { aggregates: { ['n'.repeat(65)]: { $count: '*' } } }, 'INVALID_BODY', `/aggregates/${'n'.repeat(65)}`],
-  ['101 aggregates', { aggregates: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, { $count: '*' }])) }, 'INVALID_BODY', '/aggregates'],
+  [
+    'a name of 65 letters', { aggregates: { ['n'.repeat(65)]: { $count: '*' } } }, 'INVALID_BODY',
+    `/aggregates/${'n'.repeat(65)}`
+  ],
+  [
+    '101 aggregates',
+    { aggregates: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, { $count: '*' }])) },
+    'INVALID_BODY', '/aggregates'
+  ],
   ['having as a list', { groupBy: ['status'], having: [] }, 'INVALID_BODY', '/having'],
   ['having null', { groupBy: ['status'], having: null }, 'INVALID_BODY', '/having'],
-  ['an operator that does not exist in having', { groupBy: ['status'], having: { status: { $foo: 1 } } }, 'INVALID_BODY', '/having/status/$foo'],
+  [
+    'an operator that does not exist in having', { groupBy: ['status'], having: { status: { $foo: 1 } } },
+    'INVALID_BODY', '/having/status/$foo'
+  ],
   ['an unknown column in groupBy', { groupBy: ['status', 'nope'] }, 'COLUMN_NOT_FOUND', '/groupBy/1'],
   ['a column in another case', { groupBy: ['STATUS'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
   ['__proto__ in groupBy', { groupBy: ['__proto__'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
-  ['an unknown column of a function', { aggregates: { n: { $sum: 'nope' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
+  [
+    'an unknown column of a function', { aggregates: { n: { $sum: 'nope' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'
+  ],
   ['the sum of all columns', { aggregates: { n: { $sum: '*' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
-  ['the number of different rows', { aggregates: { n: { $countDistinct: '*' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$countDistinct'],
-  ['a column of the table in having', { groupBy: ['status'], having: { total: '1.00' } }, 'COLUMN_NOT_FOUND', '/having/total'],
-  ['an aggregate in filters', { aggregates: { n: { $count: '*' } }, filters: { n: 1 } }, 'COLUMN_NOT_FOUND', '/filters/n'],
+  [
+    'the number of different rows', { aggregates: { n: { $countDistinct: '*' } } }, 'COLUMN_NOT_FOUND',
+    '/aggregates/n/$countDistinct'
+  ],
+  [
+    'a column of the table in having', { groupBy: ['status'], having: { total: '1.00' } }, 'COLUMN_NOT_FOUND',
+    '/having/total'
+  ],
+  [
+    'an aggregate in filters', { aggregates: { n: { $count: '*' } }, filters: { n: 1 } }, 'COLUMN_NOT_FOUND',
+    '/filters/n'
+  ],
   ['the sum of texts', { aggregates: { n: { $sum: 'note' } } }, 'INVALID_VALUE', '/aggregates/n/$sum'],
   ['the average of dates', { aggregates: { n: { $avg: 'paid' } } }, 'INVALID_VALUE', '/aggregates/n/$avg'],
   ['a text for a count', { aggregates: { n: { $count: '*' } }, having: { n: 'many' } }, 'INVALID_VALUE', '/having/n'],
   ['a fraction for a count', { aggregates: { n: { $count: '*' } }, having: { n: 1.5 } }, 'INVALID_VALUE', '/having/n'],
-  ['null after an order', { aggregates: { n: { $count: '*' } }, having: { n: { $gt: null } } }, 'INVALID_VALUE', '/having/n/$gt'],
-  ['a pattern for a number', { aggregates: { n: { $count: '*' } }, having: { n: { $like: '1%' } } }, 'INVALID_VALUE', '/having/n/$like'],
-  ['more digits than a sum has', { aggregates: { n: { $sum: 'total' } }, having: { n: '1.001' } }, 'INVALID_VALUE', '/having/n'],
-  ['a sum that is not a number', { aggregates: { n: { $sum: 'total' } }, having: { n: { $lt: 'x' } } }, 'INVALID_VALUE', '/having/n/$lt'],
-  ['a sum beyond every sum', { aggregates: { n: { $sum: 'items' } }, having: { n: '9'.repeat(70) } }, 'INVALID_VALUE', '/having/n'],
+  [
+    'null after an order', { aggregates: { n: { $count: '*' } }, having: { n: { $gt: null } } }, 'INVALID_VALUE',
+    '/having/n/$gt'
+  ],
+  [
+    'a pattern for a number', { aggregates: { n: { $count: '*' } }, having: { n: { $like: '1%' } } }, 'INVALID_VALUE',
+    '/having/n/$like'
+  ],
+  [
+    'more digits than a sum has', { aggregates: { n: { $sum: 'total' } }, having: { n: '1.001' } }, 'INVALID_VALUE',
+    '/having/n'
+  ],
+  [
+    'a sum that is not a number', { aggregates: { n: { $sum: 'total' } }, having: { n: { $lt: 'x' } } },
+    'INVALID_VALUE', '/having/n/$lt'
+  ],
+  [
+    'a sum beyond every sum', { aggregates: { n: { $sum: 'items' } }, having: { n: '9'.repeat(70) } }, 'INVALID_VALUE',
+    '/having/n'
+  ],
   ['a number for a text', { groupBy: ['status'], having: { status: 0 } }, 'INVALID_VALUE', '/having/status']
 ]
 
@@ -222,12 +379,21 @@ await test('what does not belong together or is not there is refused', async (t,
 })
 
 await test('names have 1 to 64 letters, digits and _, also those that JavaScript knows', async (t, service) => {
-  const names = ['a', '_1', '_', 'n'.repeat(64), 'constructor', 'toString', '__proto__', 'select', 'v0', 'c0', 't', 'orders', 'id', 'TOTAL']
-  const body = `{"verb":"select","groupBy":["status"],"orderBy":"status","limit":1,"aggregates":{${names.map((name) => `"${name}":{"$count":"*"}`).join()}}}`
+  const names = [
+    'a', '_1', '_', 'n'.repeat(64), 'constructor', 'toString', '__proto__', 'select', 'v0', 'c0', 't', 'orders', 'id',
+    'TOTAL'
+  ]
+  const body =
+    `{"verb":"select","groupBy":["status"],"orderBy":"status","limit":1,"aggregates":{${names.map((name) => `"${name}":{"$count":"*"}`).join()}}}`
   const { text } = await service.post('orders', body)
-  t.equal(text, `{"success":true,"data":{"rows":[{"status":"new",${names.map((name) => `"${name}":2`).join()}}],"count":1}}`)
+  t.equal(
+    text, `{"success":true,"data":{"rows":[{"status":"new",${names.map((name) => `"${name}":2`).join()}}],"count":1}}`
+  )
   for (const name of names) {
-    const having = await service.post('orders', `{"verb":"select","groupBy":["status"],"aggregates":{"${name}":{"$count":"*"}},"having":{"${name}":3},"orderBy":"${name}"}`)
+    const having = await service.post(
+      'orders',
+      `{"verb":"select","groupBy":["status"],"aggregates":{"${name}":{"$count":"*"}},"having":{"${name}":3},"orderBy":"${name}"}`
+    )
     t.equal(having.text, `{"success":true,"data":{"rows":[{"status":"paid","${name}":3}],"count":1}}`)
   }
 })
@@ -236,55 +402,98 @@ await test('columns of any name can be grouped, computed and compared', async (t
   const { post } = service
   for (const name of ['v_0', 'sum(x)', 'a.b', '__proto__', 'c0', 't', 'q"`?']) {
     const key = JSON.stringify(name)
-    const { text } = await post('odd', `{"verb":"select","groupBy":["v0",${key}],"aggregates":{"v1":{"$sum":${key}},"n":{"$count":"*"}},"having":{"v1":{"$gt":"0"},"v0":1},"orderBy":[{"v1":"DESC"},{${key}:"ASC"}],"limit":1}`)
+    const { text } =
+      await post(
+        'odd',
+        `{"verb":"select","groupBy":["v0",${key}],"aggregates":{"v1":{"$sum":${key}},"n":{"$count":"*"}},"having":{"v1":{"$gt":"0"},"v0":1},"orderBy":[{"v1":"DESC"},{${key}:"ASC"}],"limit":1}`
+      )
     t.match(text, /^\{"success":true,"data":\{"rows":\[\{"v0":1,".*:(\d+),"v1":"\1","n":1\}\],"count":1\}\}$/, name)
   }
-  t.equal((await post('odd', { verb: 'select', groupBy: ['v0', '$or'], aggregates: { V1: { $max: 'V1' } }, having: { $$or: 6, V1: { $lt: 25 } } })).text, '{"success":true,"data":{"rows":[{"v0":1,"$or":6,"V1":20}],"count":1}}')
+  t.equal((await post('odd', {
+    verb: 'select', groupBy: ['v0', '$or'], aggregates: { V1: { $max: 'V1' } }, having: { $$or: 6, V1: { $lt: 25 } }
+  })).text, '{"success":true,"data":{"rows":[{"v0":1,"$or":6,"V1":20}],"count":1}}')
 })
 
 await test('the limits of filters hold for filters and having together', async (t, { url }) => {
-  const service = await startService(t, url, { options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } } })
+  const service = await startService(t, url, {
+    options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } }
+  })
   const select = selectFrom(service)
   const group = { groupBy: ['status'], aggregates: { n: { $count: '*' } } }
-  t.equal((await select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9 } } })).status, 200)
-  await refused(t, select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9, $ne: 5 } } }), ['INVALID_BODY', '/having/n/$ne'], 'conditions')
-  await refused(t, select({ ...group, filters: { id: [1, 2, 3] }, having: { n: [1, 2, 3] } }), ['INVALID_BODY', '/having/n'], 'values')
-  await refused(t, select({ ...group, having: { $not: { $not: { $not: { n: 1 } } } } }), ['INVALID_BODY', '/having/$not/$not/$not'], 'depth')
-  await refused(t, select({ ...group, having: { status: { $like: 'abcd' } } }), ['INVALID_BODY', '/having/status/$like'], 'pattern')
+  t.equal(
+    (await select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9 } } })).status, 200
+  )
+  await refused(
+    t, select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9, $ne: 5 } } }),
+    ['INVALID_BODY', '/having/n/$ne'], 'conditions'
+  )
+  await refused(t, select({ ...group, filters: { id: [1, 2, 3] }, having: { n: [1, 2, 3] } }), [
+    'INVALID_BODY', '/having/n'
+  ], 'values')
+  await refused(t, select({ ...group, having: { $not: { $not: { $not: { n: 1 } } } } }), [
+    'INVALID_BODY', '/having/$not/$not/$not'
+  ], 'depth')
+  await refused(t, select({ ...group, having: { status: { $like: 'abcd' } } }), [
+    'INVALID_BODY', '/having/status/$like'
+  ], 'pattern')
 })
 
 await test('texts that are equal by their collation are one group, shown as any of them', async (t, service) => {
   const select = selectFrom(service, 'words')
-  const [a, b] = await rowsOf(select({ groupBy: ['word'], aggregates: { n: { $count: '*' }, d: { $countDistinct: 'word' } }, orderBy: 'word' }))
+  const [a, b] = await rowsOf(
+    select({ groupBy: ['word'], aggregates: { n: { $count: '*' }, d: { $countDistinct: 'word' } }, orderBy: 'word' })
+  )
   t.match(a, { word: /^a$/i, n: 2, d: 1 })
   t.same(b, { word: 'b', n: 1, d: 1 })
   t.same(await rowsOf(select({ aggregates: { d: { $countDistinct: 'word' } } })), [{ d: 2 }])
   t.equal((await rowsOf(select({ groupBy: ['word'], having: { word: 'A' } }))).length, 1)
   if (service.engine === 'sqlite') return
-  t.same((await rowsOf(select({ groupBy: ['long_word'], aggregates: { n: { $count: '*' } }, orderBy: 'long_word' }))).map(({ long_word: word, n }) => [word?.length, n]), [[undefined, 1], [70_001, 1], [70_001, 1]], 'long texts are compared to their end')
+  t.same((await rowsOf(
+    select({ groupBy: ['long_word'], aggregates: { n: { $count: '*' } }, orderBy: 'long_word' })
+  )).map(
+    ({ long_word: word, n }) => [word?.length, n]
+  ), [[undefined, 1], [70_001, 1], [70_001, 1]], 'long texts are compared to their end')
   t.same(await rowsOf(select({ aggregates: { d: { $countDistinct: 'long_word' } } })), [{ d: 2 }])
 })
 
 await test('the views of a database have aggregates too', async (t, service) => {
-  const { text } = await selectFrom(service, 'new_orders')({ groupBy: ['status'], aggregates: { s: { $sum: 'total' }, t: { $max: service.engine === 'sqlite' ? 'total' : 'twice' } }, orderBy: 's DESC', limit: 1 })
+  const { text } = await selectFrom(service, 'new_orders')({
+    groupBy: ['status'],
+    aggregates: { s: { $sum: 'total' }, t: { $max: service.engine === 'sqlite' ? 'total' : 'twice' } },
+    orderBy: 's DESC',
+    limit: 1
+  })
   t.match(text, /"status":"new","s":"10.30","t":/)
 })
 
 await test('aggregates need the permission to select', async (t, service) => {
-  const answer = await service.post('orders', { verb: 'select', aggregates: { n: { $count: '*' } } }, { token: 'writer' })
+  const answer = await service.post('orders', { verb: 'select', aggregates: { n: { $count: '*' } } }, {
+    token: 'writer'
+  })
   t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'])
 })
 
 await test('a grant computes from the rows and columns that it sees', async (t, { post }) => {
-  const ask = async (body: object, token = 'narrow'): Promise<Answer> => await post('hidden', { verb: 'select', ...body }, { token })
-  t.same(await rowsOf(ask({ aggregates: { n: { $count: '*' }, s: { $sum: 'id' }, m: { $max: 'id' } } }, 'half')), [{ n: 2, s: '4', m: 3 }], 'a rule on a hidden column')
-  t.same(await rowsOf(ask({ groupBy: ['v1'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 1 } } }, 'half')), [{ v1: 1, n: 2 }])
+  const ask = async (body: object, token = 'narrow'): Promise<Answer> =>
+    await post('hidden', { verb: 'select', ...body }, { token })
+  t.same(
+    await rowsOf(ask({ aggregates: { n: { $count: '*' }, s: { $sum: 'id' }, m: { $max: 'id' } } }, 'half')),
+    [{ n: 2, s: '4', m: 3 }], 'a rule on a hidden column'
+  )
+  t.same(
+    await rowsOf(ask({ groupBy: ['v1'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 1 } } }, 'half')),
+    [{ v1: 1, n: 2 }]
+  )
   const names = ['v0', 'v_0', 'secret', 'nope']
   const answers = new Map<string, string[]>()
   for (const name of names) {
     const bodies = [
-      { groupBy: [name] }, { groupBy: ['v1', name] }, { groupBy: ['v1'], orderBy: name }, { groupBy: ['v1'], having: { [name]: 1 } }, { groupBy: ['v1'], aggregates: { x: { $count: '*' } }, orderBy: [{ [name]: 'ASC' }] },
-      ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map((call) => ({ aggregates: { x: { [call]: name } } }))
+      { groupBy: [name] }, { groupBy: ['v1', name] }, { groupBy: ['v1'], orderBy: name }, {
+        groupBy: ['v1'], having: { [name]: 1 }
+      }, { groupBy: ['v1'], aggregates: { x: { $count: '*' } }, orderBy: [{ [name]: 'ASC' }] },
+      ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map(
+        (call) => ({ aggregates: { x: { [call]: name } } })
+      )
     ]
     answers.set(name, await Promise.all(bodies.map(async (body) => {
       const { json } = await ask(body)
@@ -293,22 +502,46 @@ await test('a grant computes from the rows and columns that it sees', async (t, 
     })))
   }
   for (const name of names) t.same(answers.get(name), answers.get('nope'), `${name} is as one that is not there`)
-  t.same(await rowsOf(ask({ groupBy: ['v1'], aggregates: { v0: { $max: 'id' }, n: { $min: 'id' }, secret: { $count: '*' } }, having: { v0: { $gt: 2 }, n: { $gt: 1 } }, orderBy: 'v0 DESC' })), [{ v1: 0, v0: 4, n: 2, secret: 2 }], 'an aggregate may be called like a hidden column')
-  t.same(await rowsOf(ask({ aggregates: { a: { $min: 'id' }, b: { $max: 'id' } }, having: { a: 1, b: 4 } })), [{ a: 1, b: 4 }], 'the column v0 is not compared')
+  t.same(await rowsOf(ask({
+    groupBy: ['v1'],
+    aggregates: { v0: { $max: 'id' }, n: { $min: 'id' }, secret: { $count: '*' } },
+    having: { v0: { $gt: 2 }, n: { $gt: 1 } },
+    orderBy: 'v0 DESC'
+  })), [{ v1: 0, v0: 4, n: 2, secret: 2 }], 'an aggregate may be called like a hidden column')
+  t.same(
+    await rowsOf(ask({ aggregates: { a: { $min: 'id' }, b: { $max: 'id' } }, having: { a: 1, b: 4 } })),
+    [{ a: 1, b: 4 }], 'the column v0 is not compared'
+  )
 })
 
 await test('columns that have become other types are noticed before a wrong value is returned', async (t, service) => {
   const { sql, server } = service
   const select = selectFrom(service)
   const cases: ReadonlyArray<readonly [from: string, to: string, body: object, expected: object]> = [
-    ['items int null', 'items varchar(20) null', { aggregates: { n: { $sum: 'items' } } }, { error: { code: 'INVALID_VALUE' } }],
-    ['items int null', 'items varchar(20) null', { aggregates: { n: { $avg: 'items' } } }, { error: { code: 'INVALID_VALUE' } }],
-    ['weight double null', 'weight varchar(20) null', { aggregates: { n: { $sum: 'weight' } } }, { error: { code: 'INVALID_VALUE' } }],
-    ['weight float null', 'weight varchar(20) null', { aggregates: { n: { $max: 'weight' } } }, { data: { rows: [{ n: '4' }] } }],
-    ['items int null', 'items varchar(20) null', { aggregates: { n: { $max: 'items' } } }, { data: { rows: [{ n: '5' }] } }],
-    ['items int null', 'items varchar(20) null', { groupBy: ['items'], orderBy: 'items DESC', limit: 1 }, { data: { rows: [{ items: '5' }] } }],
-    ['items int null', 'items varchar(20) null', { aggregates: { n: { $count: '*' } }, filters: { items: 4 } }, { error: { code: 'INVALID_VALUE' } }],
-    ['note varchar(10) null', 'note varbinary(10) null', { aggregates: { n: { $max: 'note' } } }, { data: { rows: [{ n: 'ZA==' }] } }]
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $sum: 'items' } } }, {
+      error: { code: 'INVALID_VALUE' }
+    }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $avg: 'items' } } }, {
+      error: { code: 'INVALID_VALUE' }
+    }],
+    ['weight double null', 'weight varchar(20) null', { aggregates: { n: { $sum: 'weight' } } }, {
+      error: { code: 'INVALID_VALUE' }
+    }],
+    ['weight float null', 'weight varchar(20) null', { aggregates: { n: { $max: 'weight' } } }, {
+      data: { rows: [{ n: '4' }] }
+    }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $max: 'items' } } }, {
+      data: { rows: [{ n: '5' }] }
+    }],
+    ['items int null', 'items varchar(20) null', { groupBy: ['items'], orderBy: 'items DESC', limit: 1 }, {
+      data: { rows: [{ items: '5' }] }
+    }],
+    ['items int null', 'items varchar(20) null', { aggregates: { n: { $count: '*' } }, filters: { items: 4 } }, {
+      error: { code: 'INVALID_VALUE' }
+    }],
+    ['note varchar(10) null', 'note varbinary(10) null', { aggregates: { n: { $max: 'note' } } }, {
+      data: { rows: [{ n: 'ZA==' }] }
+    }]
   ]
   for (const [from, to, body, expected] of cases) {
     await sql(`alter table orders modify ${from}`)
@@ -321,43 +554,89 @@ await test('columns that have become other types are noticed before a wrong valu
 
 await test('a later operation refers to an aggregate, exact to 64 bits', async (t, { operate }) => {
   const { text } = await operate([
-    { table: 'big', verb: 'select', aggregates: { last: { $max: 'id' }, sum: { $sum: 'id' } }, filters: { id: { $gt: 1 } } },
+    {
+      table: 'big',
+      verb: 'select',
+      aggregates: { last: { $max: 'id' }, sum: { $sum: 'id' } },
+      filters: {
+        id: { $gt: 1 }
+      }
+    },
     { table: 'big', verb: 'select', filters: { id: { $ref: '/0/rows/0/last' } } },
     { table: 'big', verb: 'select', filters: { id: { $in: [{ $ref: '/0/rows/0/sum' }] } } }
   ])
   const found = '{"rows":[{"id":9223372036854775806}],"count":1}'
-  t.equal(text, `{"success":true,"data":{"results":[{"rows":[{"last":9223372036854775806,"sum":"9223372036854775806"}],"count":1},${found},${found}]}}`)
+  t.equal(
+    text,
+    `{"success":true,"data":{"results":[{"rows":[{"last":9223372036854775806,"sum":"9223372036854775806"}],"count":1},${found},${found}]}}`
+  )
 })
 
 // What aggregate functions return for columns of each type, and which columns make groups.
 
 /** Numbers as `number 1`, with all their digits. */
-const parseExactly = (text: string): any => JSON.parse(text, (_key: string, value: unknown, { source }: { source?: string }) => typeof value === 'number' ? `number ${source}` : value)
+const parseExactly = (text: string): any => JSON.parse(text, (_key: string, value: unknown, { source }: {
+  source?: string
+}) => typeof value === 'number' ? `number ${source}` : value)
 
 await test('sums are exact; one that is too large is VALUE_OUT_OF_RANGE', async (t, service) => {
   const select = selectFrom(service, 'large')
   const isServer = service.engine !== 'sqlite'
-  const tooLarge = async (aggregates: object, why: string, rest: object = { groupBy: ['g'] }): Promise<void> => { t.match((await select({ aggregates, ...rest })).json, { error: { code: 'VALUE_OUT_OF_RANGE' } }, why) }
-  t.match((await select({ aggregates: { s: { $sum: 'p' }, a: { $avg: 'p' } } })).text, /\{"s":"10000000000000.30","a":"2500000000000.075000"\}/)
+  const tooLarge = async (aggregates: object, why: string, rest: object = { groupBy: ['g'] }): Promise<void> => {
+    t.match((await select({ aggregates, ...rest })).json, { error: { code: 'VALUE_OUT_OF_RANGE' } }, why)
+  }
+  t.match(
+    (await select({ aggregates: { s: { $sum: 'p' }, a: { $avg: 'p' } } })).text,
+    /\{"s":"10000000000000.30","a":"2500000000000.075000"\}/
+  )
   t.same(await rowsOf(select({ aggregates: { s: { $sum: 'b' } }, filters: { g: 2 } })), [{ s: '-1' }])
   for (const rest of [{}, { groupBy: ['g'] }]) await tooLarge({ s: { $sum: 'd' } }, 'a double', rest)
-  await tooLarge({ s: { $sum: 'd' } }, 'a double in having', { groupBy: ['g'], having: { s: { $gt: 0 } }, orderBy: 's' })
+  await tooLarge({ s: { $sum: 'd' } }, 'a double in having', {
+    groupBy: ['g'], having: { s: { $gt: 0 } }, orderBy: 's'
+  })
   await tooLarge({ s: { $avg: 'd' } }, 'an average of doubles whose sum is too large')
-  t.same((await select({ aggregates: { s: { $sum: 'd' }, a: { $avg: 'd' } }, filters: { g: 2 } })).text, '{"success":true,"data":{"rows":[{"s":0.1,"a":0.05}],"count":1}}')
+  t.same(
+    (await select({ aggregates: { s: { $sum: 'd' }, a: { $avg: 'd' } }, filters: { g: 2 } })).text,
+    '{"success":true,"data":{"rows":[{"s":0.1,"a":0.05}],"count":1}}'
+  )
   if (!isServer) {
     for (const rest of [{}, { groupBy: ['g'] }]) await tooLarge({ s: { $sum: 'b' } }, 'an integer', rest)
     return
   }
-  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'b' }, u: { $sum: 'bu' }, a: { $avg: 'b' }, f: { $sum: 'f' } }, groupBy: ['g'], orderBy: 'g' })), [
-    { g: 1, s: '9223372036854775808', u: '36893488147419103230', a: '4611686018427387904.0000', f: 0.30000000447034836 },
+  t.same(await rowsOf(select({
+    aggregates: { s: { $sum: 'b' }, u: { $sum: 'bu' }, a: { $avg: 'b' }, f: { $sum: 'f' } },
+    groupBy: ['g'],
+    orderBy: 'g'
+  })), [
+    {
+      g: 1, s: '9223372036854775808', u: '36893488147419103230', a: '4611686018427387904.0000', f: 0.30000000447034836
+    },
     { g: 2, s: '-1', u: '18446744073709551615', a: '-0.5000', f: 0.7999999895691872 }
   ])
   for (const rest of [{}, { groupBy: ['g'] }]) {
-    for (const column of ['w', 'x']) for (const call of ['$sum', '$avg']) await tooLarge({ s: { [call]: column } }, `${call} of ${column}`, rest)
+    for (const column of ['w', 'x']) {
+      for (const call of ['$sum', '$avg']) {
+        await tooLarge(
+          { s: { [call]: column } }, `${call} of ${column}`, rest
+        )
+      }
+    }
   }
-  const [row] = await rowsOf(select({ aggregates: { w: { $sum: 'w' }, x: { $sum: 'x' }, wa: { $avg: 'w' }, xa: { $avg: 'x' } }, filters: { id: 1 } }))
-  t.same(row, { w: '9'.repeat(65), x: `${'9'.repeat(35)}.${'9'.repeat(30)}`, wa: '9'.repeat(65), xa: `${'9'.repeat(35)}.${'9'.repeat(30)}` })
-  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'x' }, a: { $avg: 'x' } }, groupBy: ['g'], filters: { g: 2 }, having: { s: '0.200000000000000000000000000001' } })), [
+  const [row] = await rowsOf(select({
+    aggregates: { w: { $sum: 'w' }, x: { $sum: 'x' }, wa: { $avg: 'w' }, xa: { $avg: 'x' } }, filters: { id: 1 }
+  }))
+  t.same(row, {
+    w: '9'.repeat(65),
+    x: `${'9'.repeat(35)}.${'9'.repeat(30)}`,
+    wa: '9'.repeat(65),
+    xa: `${'9'.repeat(35)}.${'9'.repeat(30)}`
+  })
+  t.same(await rowsOf(select({
+    aggregates: { s: { $sum: 'x' }, a: { $avg: 'x' } },
+    groupBy: ['g'],
+    filters: { g: 2 },
+    having: { s: '0.200000000000000000000000000001' }
+  })), [
     { g: 2, s: '0.200000000000000000000000000001', a: '0.100000000000000000000000000001' }
   ], 'the average is rounded by the server')
 })
@@ -366,7 +645,11 @@ await test('values that a DECIMAL of SQLite should not have are added as they ar
   const select = selectFrom(service, 'large')
   await service.sql('delete from large')
   const put = async (...values: unknown[]): Promise<any> => {
-    for (const value of values) await service.sql('insert into large (id, g, p, b) select coalesce(max(id), 0) + 1, 1, ?, ? from large', [value, value])
+    for (const value of values) {
+      await service.sql(
+        'insert into large (id, g, p, b) select coalesce(max(id), 0) + 1, 1, ?, ? from large', [value, value]
+      )
+    }
     const { text, json } = await select({ aggregates: { s: { $sum: 'p' } } })
     await service.sql('delete from large')
     return json.error?.code ?? text.slice(37, -14)
@@ -380,17 +663,28 @@ await test('values that a DECIMAL of SQLite should not have are added as they ar
   t.equal(await put(1e300), 'VALUE_OUT_OF_RANGE')
   t.equal(await put(-Infinity), 'VALUE_OUT_OF_RANGE')
   await service.sql('insert into large (id, g, b) values (1, 1, 1.5), (2, 1, 9), (3, 1, 1e30)')
-  t.equal((await select({ aggregates: { s: { $sum: 'b' }, a: { $avg: 'b' } }, filters: { id: { $lt: 3 } } })).text, '{"success":true,"data":{"rows":[{"s":"10.5","a":"5.2500"}],"count":1}}')
-  t.equal((await select({ aggregates: { s: { $sum: 'b' } } })).text, '{"success":true,"data":{"rows":[{"s":"1000000000000000000000000000000"}],"count":1}}')
+  t.equal(
+    (await select({ aggregates: { s: { $sum: 'b' }, a: { $avg: 'b' } }, filters: { id: { $lt: 3 } } })).text,
+    '{"success":true,"data":{"rows":[{"s":"10.5","a":"5.2500"}],"count":1}}'
+  )
+  t.equal(
+    (await select({ aggregates: { s: { $sum: 'b' } } })).text,
+    '{"success":true,"data":{"rows":[{"s":"1000000000000000000000000000000"}],"count":1}}'
+  )
   await service.sql('update large set b = 9e999')
-  t.match((await select({ aggregates: { s: { $sum: 'b' } } })).json.error, { code: 'UNREADABLE_VALUE', message: /column "s"/ }, 'infinity is no JSON number')
+  t.match(
+    (await select({ aggregates: { s: { $sum: 'b' } } })).json.error,
+    { code: 'UNREADABLE_VALUE', message: /column "s"/ }, 'infinity is no JSON number'
+  )
 }, ['sqlite'])
 
 await test('least and greatest are as their column; other types have none', async (t, service) => {
   const select = selectFrom(service, 'typed')
   const isServer = service.engine !== 'sqlite'
   const ranked = ['tiny', 'big', 'y', 'num', 'f', 'fd', 'day', 'moment', 'clock', 'txt', 'bin']
-  const { rows } = parseExactly((await service.post('typed', { verb: 'select', columns: ranked, orderBy: 'id', limit: 2 })).text).data
+  const { rows } = parseExactly(
+    (await service.post('typed', { verb: 'select', columns: ranked, orderBy: 'id', limit: 2 })).text
+  ).data
   for (const column of ranked) {
     const { text } = await select({ aggregates: { low: { $min: column }, high: { $max: column } } })
     const [row] = parseExactly(text).data.rows
@@ -399,15 +693,33 @@ await test('least and greatest are as their column; other types have none', asyn
     t.same(row, { low: expected[0][column], high: expected[1][column] }, column)
   }
   for (const column of isServer ? ['en', 'st', 'bits', 'flag', 'doc', 'place'] : ['doc', 'what']) {
-    for (const call of ['$min', '$max', '$sum', '$avg']) await refused(t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`], `${call} of ${column}`)
+    for (const call of ['$min', '$max', '$sum', '$avg']) {
+      await refused(
+        t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`],
+      `${call} of ${column}`
+      )
+    }
     t.same(await rowsOf(select({ aggregates: { n: { $count: column } } })), [{ n: 2 }], `${column} can be counted`)
   }
-  for (const column of ['day', 'moment', 'clock', 'txt', 'bin']) for (const call of ['$sum', '$avg']) await refused(t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`], `${call} of ${column}`)
+  for (const column of ['day', 'moment', 'clock', 'txt', 'bin']) {
+    for (const call of ['$sum', '$avg']) {
+      await refused(
+        t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`],
+    `${call} of ${column}`
+      )
+    }
+  }
   for (const column of isServer ? ['doc', 'place'] : ['doc', 'what']) {
-    await refused(t, select({ aggregates: { n: { $countDistinct: column } } }), ['INVALID_VALUE', '/aggregates/n/$countDistinct'], `${column} has no different values`)
+    await refused(
+      t, select({ aggregates: { n: { $countDistinct: column } } }), ['INVALID_VALUE', '/aggregates/n/$countDistinct'],
+      `${column} has no different values`
+    )
     await refused(t, select({ groupBy: ['id', column] }), ['INVALID_VALUE', '/groupBy/1'], `${column} has no groups`)
   }
-  t.same(await rowsOf(select({ aggregates: { s: { $sum: 'tiny' }, a: { $avg: 'y' }, f: { $sum: 'fd' } } })), [{ s: '1', a: '1013.0000', f: 0.30000000000000004 }], 'numbers of other kinds')
+  t.same(
+    await rowsOf(select({ aggregates: { s: { $sum: 'tiny' }, a: { $avg: 'y' }, f: { $sum: 'fd' } } })),
+    [{ s: '1', a: '1013.0000', f: 0.30000000000000004 }], 'numbers of other kinds'
+  )
 })
 
 await test('columns of every type that can be sorted make groups, whose values find them', async (t, service) => {
@@ -415,24 +727,34 @@ await test('columns of every type that can be sorted make groups, whose values f
   const { data: { rows: [{ ...first }] } } = (await post('typed', { verb: 'select', limit: 1 })).json
   const names = Object.keys(first).filter((name) => !['id', 'doc', 'place', 'what'].includes(name))
   for (const name of names) {
-    const { json, text } = await post('typed', { verb: 'select', groupBy: [name], aggregates: { n: { $countDistinct: 'id' } }, orderBy: name })
+    const { json, text } = await post('typed', {
+      verb: 'select', groupBy: [name], aggregates: { n: { $countDistinct: 'id' } }, orderBy: name
+    })
     t.equal(json.data?.count, 3, `${name}: ${text}`)
     const plain = (await post('typed', { verb: 'select', columns: [name], orderBy: name })).text
     t.equal(text.replaceAll(',"n":1', ''), plain, `${name} is shown as without groups`)
     for (const row of text.matchAll(/\{[^{}]*\}/g)) {
       if (!row[0].includes('"n"')) continue
-      const { text: found } = await post('typed', `{"verb":"select","groupBy":["${name}"],"aggregates":{"n":{"$count":"*"}},"having":{"$is":${row[0]}}}`)
+      const { text: found } = await post(
+        'typed', `{"verb":"select","groupBy":["${name}"],"aggregates":{"n":{"$count":"*"}},"having":{"$is":${row[0]}}}`
+      )
       t.equal(found, `{"success":true,"data":{"rows":[${row[0]}],"count":1}}`, `${name}: ${row[0]}`)
     }
   }
 })
 
-await test('more long texts than MariaDB can sort are NOT_SUPPORTED, because another attempt would fail as well', async (t, service) => {
+await test('more long texts than MariaDB can sort are NOT_SUPPORTED, because another attempt ' +
+  'would fail as well', async (t, service) => {
   const select = selectFrom(service, 'texts')
   t.equal((await select({ groupBy: texts.slice(0, 16), aggregates: { n: { $count: '*' } } })).json.data.count, 3)
-  for (const body of [{ groupBy: texts, aggregates: { n: { $count: '*' } } }, { columns: ['id'], orderBy: texts.join() }]) {
+  for (const body of [
+    { groupBy: texts, aggregates: { n: { $count: '*' } } }, { columns: ['id'], orderBy: texts.join() }
+  ]) {
     const { status, json } = await select(body)
-    if (service.engine === 'mariadb') t.match({ status, json }, { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
-    else t.equal(status, 200)
+    if (service.engine === 'mariadb') {
+      t.match({ status, json }, {
+        status: 422, json: { error: { code: 'NOT_SUPPORTED' } }
+      })
+    } else t.equal(status, 200)
   }
 })

@@ -7,7 +7,8 @@ import { until } from '../support/until.ts'
 
 const schema: Schema = () => [...COMMON, 'drop table gone']
 
-await onEachEngine(t, 'a broken trigger works as soon as the missing object exists', { schema }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a broken trigger works as soon as the ' +
+  'missing object exists', { schema }, async (t, { post, sql }) => {
   const insert = { verb: 'insert', data: { id: 2 } }
   t.equal((await post('rows_kept', insert)).status, 422)
   await sql('create table gone (id int null)')
@@ -15,10 +16,12 @@ await onEachEngine(t, 'a broken trigger works as soon as the missing object exis
   t.match(await sql('select * from gone'), [{ id: 1 }])
 })
 
-await onEachEngine(t, 'the error for a dropped column names it once it is sure, even while a trigger is broken', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'the error for a dropped column names it once it is sure, even while a ' +
+  'trigger is broken', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   t.equal((await post('rows_kept', { verb: 'insert', data: { id: 2 } })).json.error.code, 'BROKEN_DEFINITION')
   await sql('alter table columns_kept drop column n')
-  const insert = async (): Promise<string> => (await post('columns_kept', { verb: 'insert', data: { id: 2, n: 2 } })).json.error.code
+  const insert = async (): Promise<string> =>
+    (await post('columns_kept', { verb: 'insert', data: { id: 2, n: 2 } })).json.error.code
   t.equal(await insert(), 'DATABASE_UNAVAILABLE')
   await until('it is sure', async () => await insert() === 'COLUMN_NOT_FOUND')
 })
@@ -31,7 +34,8 @@ const passing = [
   trigger('t7', 'after insert on pairs', 'insert into log (id) values (1)')
 ]
 
-await onEachEngine(t, 'a table of a trigger that is renamed for a moment is no broken definition', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'a table of a trigger that is renamed for a moment is no ' +
+  'broken definition', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql, engine }) => {
   // otherwise SQLite adapts the triggers, and refuses to rename a table while one names a table that is not there
   if (engine === 'sqlite') await sql('pragma legacy_alter_table = on')
   await sql('alter table log rename to away')
@@ -41,7 +45,8 @@ await onEachEngine(t, 'a table of a trigger that is renamed for a moment is no b
   await until('it works', async () => (await insert(2)).status === 200)
 })
 
-await onEachEngine(t, 'an error that names a column of the table is permanent only if it lasts', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'an error that names a column of the table is ' +
+  'permanent only if it lasts', { schema: { mysql: passing, sqlite: passing } }, async (t, { post, sql, server }) => {
   await sql('drop trigger t6')
   await sql('drop trigger t7')
   await sql('drop table log')

@@ -10,7 +10,8 @@ import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select' }
 
-await onEachEngine(t, 'changes are detected after the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'changes are detected after ' +
+  'the refresh interval', { schema: shop, database: { refreshInterval: 50 } }, async (t, { post, sql }) => {
   await sql('create table later (id int not null primary key)')
   t.same((await untilStatus(200, () => post('later', select))).json.data.rows, [])
   await sql('alter table later add column note varchar(10) null')
@@ -28,9 +29,13 @@ const uses: Array<[column: string, body: object]> = [
   ['f', { verb: 'update', data: { note: 'x' }, filters: { f: null } }],
   ['g', { verb: 'delete', filters: { g: null } }]
 ]
-const wide = [`create table wide (id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`, 'insert into wide (id) values (1)']
+const wide = [
+  `create table wide (id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`,
+  'insert into wide (id) values (1)'
+]
 
-await onEachEngine(t, 'a request that names a dropped column is rejected once it is sure that it is gone, and the error names the column', { schema: { mysql: wide, sqlite: wide } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a request that names a dropped column is rejected once it is sure that it is gone, and the ' +
+  'error names the column', { schema: { mysql: wide, sqlite: wide } }, async (t, { post, sql }) => {
   for (const [column, body] of uses) {
     await sql(`alter table wide drop column ${column}`)
     isLost(t, await post('wide', body), column)
@@ -38,20 +43,30 @@ await onEachEngine(t, 'a request that names a dropped column is rejected once it
   for (const [column, body] of uses) {
     const { status, json } = await untilStatus(400, () => post('wide', body))
     t.equal(status, 400, column)
-    t.match(json.error, { code: 'COLUMN_NOT_FOUND', message: `Column "${column}" does not exist in table "wide"` }, column)
+    t.match(json.error, {
+      code: 'COLUMN_NOT_FOUND', message: `Column "${column}" does not exist in table "wide"`
+    }, column)
   }
   t.match(await sql('select * from wide'), [{ id: 1, note: null }], 'nothing was changed')
 })
 
-await onEachEngine(t, 'a dropped table is TABLE_NOT_FOUND for every verb once it is sure that it is gone', { schema: shop }, async (t, { post, sql }) => {
-  const bodies = [select, { verb: 'insert', data: {} }, { verb: 'update', data: { note: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]
+await onEachEngine(t, 'a dropped table is TABLE_NOT_FOUND for every verb once it is ' +
+  'sure that it is gone', { schema: shop }, async (t, { post, sql }) => {
+  const bodies = [select, { verb: 'insert', data: {} }, { verb: 'update', data: { note: 'x' }, filters: { id: 1 } }, {
+    verb: 'delete', filters: { id: 1 }
+  }]
   await sql('drop table settings')
   for (const body of bodies) isLost(t, await post('settings', body), body.verb)
   await untilStatus(404, () => post('settings', select))
-  for (const body of bodies) t.match(await post('settings', body), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } }, body.verb)
+  for (const body of bodies) {
+    t.match(await post('settings', body), {
+      status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } }
+    }, body.verb)
+  }
 })
 
-await onEachEngine(t, 'a unique key that is missing for a moment is not refused in an upsert', { schema: shop }, async (t, { server, post, sql, engine }) => {
+await onEachEngine(t, 'a unique key that is missing for a moment is not ' +
+  'refused in an upsert', { schema: shop }, async (t, { server, post, sql, engine }) => {
   if (engine === 'sqlite') await sql('create unique index by_name on settings (level)')
   else await sql('alter table settings add unique key by_name (level)')
   await server.rows.refresh()
@@ -63,10 +78,14 @@ await onEachEngine(t, 'a unique key that is missing for a moment is not refused 
   t.match(await untilStatus(400, () => post('settings', upsert)), { status: 400 })
 })
 
-await onEachEngine(t, 'a background refresh that fails is logged', { schema: shop, only: ['mariadb', 'mysql'], database: { refreshInterval: 30 } }, async (t, { proxy, log }) => {
+await onEachEngine(t, 'a background refresh that fails is logged', {
+  schema: shop, only: ['mariadb', 'mysql'], database: { refreshInterval: 30 }
+}, async (t, { proxy, log }) => {
   await proxy?.close()
   while (!log.some((line) => line.includes('could not be read'))) await sleep(10)
-  t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), { level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE' })
+  t.match(JSON.parse(log.find((line) => line.includes('could not be read')) as string), {
+    level: 40, database: 'shop', code: 'DATABASE_UNAVAILABLE'
+  })
 })
 
 /** Former and present types of a column; values that both of them store, and values for filters on the former one. */
@@ -85,18 +104,22 @@ const altered: Array<[was: string, is: string, rows: string[], values: unknown[]
 ]
 
 /** A filter on the column for each operator. */
-const filtersOf = ([one, other]: unknown[]): object[] => Object.entries<FilterOperator>(OPERATORS).map(([name, { operand }]) => {
-  switch (operand) {
-    case 'values': return { [name]: [one, other] }
-    case 'pair': return { [name]: [one, other] }
-    case 'boolean': return { [name]: false }
-    case 'pattern': return { [name]: String(one) }
-    case 'members': return { [name]: [one] }
-    default: return { [name]: one }
-  }
-})
+const filtersOf = ([one, other]: unknown[]): object[] => Object.entries<FilterOperator>(OPERATORS)
+  .map(([name, { operand }]) => {
+    switch (operand) {
+      case 'values': return { [name]: [one, other] }
+      case 'pair': return { [name]: [one, other] }
+      case 'boolean': return { [name]: false }
+      case 'pattern': return { [name]: String(one) }
+      case 'members': return { [name]: [one] }
+      default: return { [name]: one }
+    }
+  })
 
-await onEachEngine(t, 'a second after a column has become another type, filters select and delete what they do with a new catalog', { schema: () => ['create table shift (id int not null primary key, c int null)'], only: ['mariadb', 'mysql'] }, async (t, { post, sql, server, url }) => {
+await onEachEngine(t, 'a second after a column has become another type, filters select and delete what they do ' +
+  'with a new catalog', {
+  schema: () => ['create table shift (id int not null primary key, c int null)'], only: ['mariadb', 'mysql']
+}, async (t, { post, sql, server, url }) => {
   const clock = movableClock(t)
   const current = await startService(t, url)
   await sql("set session sql_mode = ''")
@@ -120,7 +143,9 @@ await onEachEngine(t, 'a second after a column has become another type, filters 
         if (!t.equal(status, expected.status, why)) continue
         const ids = expected.status === 200 ? expected.json.data.rows.map(({ id }: { id: number }) => id) : []
         if (verb === 'select' && status === 200) t.same(json.data.rows.map(({ id }: { id: number }) => id), ids, why)
-        const left = verb === 'select' ? rows.map((_, index) => index) : [...rows.keys()].filter((id) => !ids.includes(id))
+        const left = verb === 'select'
+          ? rows.map((_, index) => index)
+          : [...rows.keys()].filter((id) => !ids.includes(id))
         t.same((await sql('select id from shift order by id')).map(({ id }) => id), left, why)
       }
     }

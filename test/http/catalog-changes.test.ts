@@ -10,7 +10,8 @@ import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select' }
 
-await onEachEngine(t, 'a table that is created while the service runs can be used right after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a table that is created while the service runs can be used ' +
+  'right after a refresh', { schema: shop }, async (t, { post, sql, server }) => {
   await sql('create table later (id int not null primary key)')
   t.equal((await post('later', select)).json.error.code, 'TABLE_NOT_FOUND')
   await server.rows.refresh()
@@ -18,7 +19,8 @@ await onEachEngine(t, 'a table that is created while the service runs can be use
   t.same((await post('later', select)).json.data.rows, [{ id: 1 }])
 })
 
-await onEachEngine(t, 'a select that does not name a dropped column succeeds with the remaining columns', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a select that does not name a dropped column succeeds with the ' +
+  'remaining columns', { schema: shop }, async (t, { post, sql }) => {
   await sql('alter table products drop column tags')
   await sql('alter table products add column spare int null')
   const { status, json } = await post('products', { verb: 'select', orderBy: 'sku', limit: 1 })
@@ -26,7 +28,8 @@ await onEachEngine(t, 'a select that does not name a dropped column succeeds wit
   t.same(json.data.rows, [{ sku: 'CUP-1', name: 'Cup', price: '5.00', spare: null }])
 })
 
-await onEachEngine(t, 'a write that is valid with the new catalog is not retried; the client must send it again', { schema: shop }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write that is valid with the new catalog is not retried; the client ' +
+  'must send it again', { schema: shop }, async (t, { post, sql }) => {
   await sql('create trigger audited after insert on orders for each row begin insert into audit values (1); end')
   const insert = () => post('orders', { verb: 'insert', data: { customer_id: 1 } })
   const { status, headers, json } = await insert()
@@ -38,7 +41,10 @@ await onEachEngine(t, 'a write that is valid with the new catalog is not retried
   t.equal((await untilStatus(200, insert)).json.data.inserted, 1)
 })
 
-/** A grant that does not see the name of a customer, one whose rule needs it, and one whose rule names a column that was never there. */
+/**
+ * A grant that does not see the name of a customer, one whose rule needs it, and one whose rule names a column that was
+ * never there.
+ */
 const narrow = [
   tokenFor('hidden', ['select'], { shop: { customers: { columns: { select: ['id', 'email'] } } } }),
   tokenFor('ruled', ['select'], { shop: { customers: { rows: { name: 'Ada' } } } }),
@@ -46,15 +52,24 @@ const narrow = [
   tokenFor('elsewhere', ['select'], { shop: ['orders'] })
 ]
 
-await onEachEngine(t, 'a table that is renamed for a moment while the catalog is read is 503, and there again with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
+await onEachEngine(t, 'a table that is renamed for a moment while the catalog is read is 503, and there again ' +
+  'with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
   await sql('alter table customers rename to away')
   await server.rows.refresh()
   isLost(t, await post('customers', select), 'a select')
   isLost(t, await post('customers', { verb: 'insert', data: { email: 'a', name: 'b' } }), 'an insert')
   isLost(t, await operate([{ verb: 'select', table: 'orders' }, { verb: 'select', table: 'customers' }]), 'operations')
-  isLost(t, await post('customers', { verb: 'select', columns: ['id'] }, { token: 'hidden' }), 'a grant that sees the table')
-  t.match(await post('customers', { verb: 'select', columns: ['nope'] }), { status: 503 }, 'nothing is known of its columns')
-  for (const token of ['broken', 'elsewhere']) t.match(await post('customers', select, { token }), { status: 404 }, `${token}: as before`)
+  isLost(
+    t, await post('customers', { verb: 'select', columns: ['id'] }, { token: 'hidden' }), 'a grant that sees the table'
+  )
+  t.match(
+    await post('customers', { verb: 'select', columns: ['nope'] }), { status: 503 }, 'nothing is known of its columns'
+  )
+  for (const token of ['broken', 'elsewhere']) {
+    t.match(
+      await post('customers', select, { token }), { status: 404 }, `${token}: as before`
+    )
+  }
   t.match(await post('nope', select), { status: 404 })
   t.match(await post('orders', select), { status: 200 }, 'other tables work')
   await sql('alter table away rename to customers')
@@ -62,17 +77,24 @@ await onEachEngine(t, 'a table that is renamed for a moment while the catalog is
   t.equal((await post('customers', select)).json.data.count, 4)
 })
 
-await onEachEngine(t, 'a column that is renamed for a moment while the catalog is read is 503, and there again with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
+await onEachEngine(t, 'a column that is renamed for a moment while the catalog is read is 503, and there again ' +
+  'with the next reading', { schema: shop, tokens: narrow }, async (t, { post, operate, sql, server }) => {
   await sql('alter table customers rename column name to title')
   await server.rows.refresh()
   const named = { verb: 'select', columns: ['id', 'name'] }
   isLost(t, await post('customers', named), 'a select')
   isLost(t, await post('customers', { verb: 'insert', data: { email: 'a', name: 'b' } }), 'an insert')
   isLost(t, await post('customers', { verb: 'update', data: { note: 'x' }, filters: { name: 'Ada' } }), 'a filter')
-  isLost(t, await operate([{ verb: 'select', table: 'customers', columns: ['id'] }, { ...named, table: 'customers' }]), 'operations')
+  isLost(
+    t, await operate([{ verb: 'select', table: 'customers', columns: ['id'] }, { ...named, table: 'customers' }]),
+    'operations'
+  )
   isLost(t, await post('customers', { verb: 'select', columns: ['id'] }, { token: 'ruled' }), 'a rule')
   for (const [token, column] of [['hidden', 'name'], [TOKEN, 'nope']] as const) {
-    t.match(await post('customers', { verb: 'select', columns: [column] }, { token }), { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } }, `${column}: as before`)
+    t.match(
+      await post('customers', { verb: 'select', columns: [column] }, { token }),
+      { status: 400, json: { error: { code: 'COLUMN_NOT_FOUND' } } }, `${column}: as before`
+    )
   }
   t.match(await post('customers', select, { token: 'broken' }), { status: 404 }, 'as before')
   t.match(await post('customers', { verb: 'select', columns: ['id'] }), { status: 200 }, 'other columns work')
@@ -82,7 +104,8 @@ await onEachEngine(t, 'a column that is renamed for a moment while the catalog i
   t.equal((await post('customers', { verb: 'select', columns: ['id'] }, { token: 'ruled' })).json.data.count, 1)
 })
 
-await onEachEngine(t, 'concurrent requests on a changed table share one read of the catalog', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
+await onEachEngine(t, 'concurrent requests on a changed table share one ' +
+  'read of the catalog', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, sql, proxy }) => {
   await sql('alter table products drop column tags')
   proxy?.statements.splice(0)
   const answers = await Promise.all(Array.from({ length: 20 }, () => post('products', select)))
@@ -91,7 +114,8 @@ await onEachEngine(t, 'concurrent requests on a changed table share one read of 
   t.ok(readings >= 1 && readings <= 4, `${readings} readings for 20 requests`)
 })
 
-await onEachEngine(t, 'a failed refresh keeps the old catalog and rejects for its caller', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
+await onEachEngine(t, 'a failed refresh keeps the old catalog and ' +
+  'rejects for its caller', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { post, server, proxy, log }) => {
   await proxy?.close()
   await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE' })
   t.equal((await post('customers', select)).status, 503)
@@ -100,11 +124,16 @@ await onEachEngine(t, 'a failed refresh keeps the old catalog and rejects for it
   t.notOk(log.some((line) => line.includes('could not be read')))
 })
 
-await onEachEngine(t, 'requests are answered with 503 until a database that was down at the start is reachable', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
+await onEachEngine(t, 'requests are answered with 503 until a database that was down at the ' +
+  'start is reachable', { schema: shop, only: ['mariadb', 'mysql'] }, async (t, { url }) => {
   const port = await freePort()
   const { post, log } = await startService(t, Object.assign(new URL(url), { port }).href)
-  t.match(JSON.parse(log[0] as string), { database: 'shop', code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', msg: 'the catalog could not be read' })
-  for (const [table, body] of [['customers', select], ['nope', select], ['customers', { verb: 'insert', data: {} }]] as const) {
+  t.match(JSON.parse(log[0] as string), {
+    database: 'shop', code: 'DATABASE_UNAVAILABLE', reason: 'ECONNREFUSED', msg: 'the catalog could not be read'
+  })
+  for (const [table, body] of [
+    ['customers', select], ['nope', select], ['customers', { verb: 'insert', data: {} }]
+  ] as const) {
     const { status, headers, json } = await post(table, body)
     t.equal(status, 503)
     t.equal(headers['retry-after'], '1')
@@ -119,14 +148,27 @@ await onEachEngine(t, 'requests are answered with 503 until a database that was 
 
 const only: EngineName[] = ['mariadb', 'mysql']
 const INJECTED = '1,"admin":true'
-const numbers = ['create table things (id int not null primary key, n int null, m int null)', 'insert into things values (1, 1, 1), (2, 2, 2)']
-const becomesText = ['alter table things modify n varchar(100) null', `insert into things values (3, '${INJECTED}', 3), (4, 'abc', 4)`]
+const numbers = [
+  'create table things (id int not null primary key, n int null, m int null)',
+  'insert into things values (1, 1, 1), (2, 2, 2)'
+]
+const becomesText = [
+  'alter table things modify n varchar(100) null', `insert into things values (3, '${INJECTED}', 3), (4, 'abc', 4)`
+]
 const expected = [{ id: 1, n: '1' }, { id: 2, n: '2' }, { id: 3, n: INJECTED }, { id: 4, n: 'abc' }]
 
 for (const ranBefore of [false, true]) {
-  await onEachEngine(t, `a text in a former number column is a text (the statement ran before: ${ranBefore})`, { schema: () => numbers, only }, async (t, { post, sql }) => {
+  await onEachEngine(t, `a text in a former number column is a text (the statement ran before: ${ranBefore})`, {
+    schema: () => numbers, only
+  }, async (t, { post, sql }) => {
     const select = { verb: 'select', columns: ['id', 'n'], orderBy: 'id' }
-    if (ranBefore) for (let times = 0; times < 3; times++) t.same((await post('things', select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
+    if (ranBefore) {
+      for (let times = 0; times < 3; times++) {
+        t.same((await post('things', select)).json.data.rows, [
+          { id: 1, n: 1 }, { id: 2, n: 2 }
+        ])
+      }
+    }
     for (const statement of becomesText) await sql(statement)
     const { status, json } = await post('things', select)
     t.equal(status, 200)
@@ -134,7 +176,8 @@ for (const ranBefore of [false, true]) {
   })
 }
 
-await onEachEngine(t, 'a write compares no number with a former number column: the text abc is not equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a write compares no number with a former number column: the text abc ' +
+  'is not equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
   const bodies = [
     { verb: 'delete', filters: { n: 0 } },
     { verb: 'update', data: { m: 9 }, filters: { n: 0 } },
@@ -149,11 +192,20 @@ await onEachEngine(t, 'a write compares no number with a former number column: t
     const { status, json } = await post('things', body)
     t.equal(status, 400, JSON.stringify(body))
     t.match(json.error, { code: 'INVALID_VALUE', message: /"n": expected a string/ })
-    t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), 'nothing was changed')
+    t.same(
+      await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })),
+      'nothing was changed'
+    )
   }
 })
 
-await onEachEngine(t, 'a table whose columns a statement uses is confirmed at most once a second', { schema: () => [...numbers, 'create table others (id int not null primary key, thing int null, foreign key (thing) references things (id))'], only }, async (t, { post, proxy }) => {
+await onEachEngine(t, 'a table whose columns a statement uses is confirmed at most once a second', {
+  schema: () => [
+    ...numbers,
+    'create table others (id int not null primary key, thing int null, foreign key (thing) references things (id))'
+  ],
+  only
+}, async (t, { post, proxy }) => {
   /** The statements since the last call, including confirmations. */
   const statements = (): string[] => proxy?.statements.splice(0).map((sql) => sql.replaceAll('`', '')) ?? []
   const clock = movableClock(t)
@@ -172,7 +224,11 @@ await onEachEngine(t, 'a table whose columns a statement uses is confirmed at mo
   t.same(statements().slice(0, -1), ['select * from others limit 0', confirmation], 'each table')
 })
 
-await onEachEngine(t, 'an INVISIBLE column is confirmed too', { schema: () => ['create table things (id int not null primary key, n int null invisible)'], only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'an INVISIBLE column is confirmed too', {
+  schema: () =>
+    ['create table things (id int not null primary key, n int null invisible)'],
+  only
+}, async (t, { post, sql }) => {
   const clock = movableClock(t)
   const remove = { verb: 'delete', filters: { n: [0, 1] } }
   t.match(await post('things', remove), { status: 200 })
@@ -182,12 +238,22 @@ await onEachEngine(t, 'an INVISIBLE column is confirmed too', { schema: () => ['
   t.match(await post('things', remove), { status: 400, json: { error: { code: 'INVALID_VALUE' } } })
 })
 
-await onEachEngine(t, 'a plain write succeeds although a column that it does not name was dropped', { schema: () => numbers, only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a plain write succeeds although a column that it does not name was dropped', {
+  schema: () =>
+    numbers,
+  only
+}, async (t, { post, sql }) => {
   await sql('alter table things drop column n')
-  t.match(await post('things', { verb: 'update', data: { m: 5 }, filters: { id: 1 } }), { status: 200, json: { data: { updated: 1 } } })
+  t.match(await post('things', { verb: 'update', data: { m: 5 }, filters: { id: 1 } }), {
+    status: 200, json: { data: { updated: 1 } }
+  })
 })
 
-await onEachEngine(t, 'a column that the account may only write is not confirmed', { schema: () => numbers, only }, async (t, { url, sql, engine }) => {
+await onEachEngine(t, 'a column that the account may only write is not confirmed', {
+  schema: () =>
+    numbers,
+  only
+}, async (t, { url, sql, engine }) => {
   const { hostname, port, pathname } = new URL(url)
   const database = pathname.slice(1)
   const user = `w${database.slice(-20)}`
@@ -195,26 +261,44 @@ await onEachEngine(t, 'a column that the account may only write is not confirmed
   try {
     await sql(`grant select (id, m), insert (id, n), update (n), delete on \`${database}\`.things to '${user}'@'%'`)
     const { post } = await startService(t, `mysql://${user}:writer@${hostname}:${port}/${database}`)
-    t.match(await post('things', { verb: 'select', columns: ['id'], filters: { m: 1 } }), { status: 200, json: { data: { rows: [{ id: 1 }] } } }, engine)
+    t.match(await post('things', { verb: 'select', columns: ['id'], filters: { m: 1 } }), {
+      status: 200, json: { data: { rows: [{ id: 1 }] } }
+    }, engine)
     t.match(await post('things', { verb: 'update', data: { n: 5 }, filters: { id: 1 } }), { status: 200 })
   } finally {
     await sql(`drop user '${user}'@'%'`)
   }
 })
 
-await onEachEngine(t, 'within that second an integer is not equal to a text either', { schema: () => numbers, only }, async (t, { post, sql }) => {
-  const bodies = [{ verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } }, { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }]
+await onEachEngine(t, 'within that second an integer is not equal to a text either', {
+  schema: () =>
+    numbers,
+  only
+}, async (t, { post, sql }) => {
+  const bodies = [
+    { verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } },
+    { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }
+  ]
   for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the confirmation is valid for a second')
   for (const statement of becomesText) await sql(statement)
   const answers = []
   for (const body of bodies) answers.push((await post('things', body)).status)
-  t.same(await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })), `nothing was changed (${answers.join()})`)
+  t.same(
+    await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })),
+    `nothing was changed (${answers.join()})`
+  )
 })
 
-await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are not equal to a text either', { schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are not equal to a text either', {
+  schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only
+}, async (t, { post, sql }) => {
   for (const column of ['small', 'year']) {
     const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
-    for (const body of bodies) t.equal((await post('small', body)).status, 200, 'the confirmation is valid for a second')
+    for (const body of bodies) {
+      t.equal(
+        (await post('small', body)).status, 200, 'the confirmation is valid for a second'
+      )
+    }
     await sql(`alter table small modify ${column} varchar(20) null`)
     await sql(`insert into small (id, ${column}) values (1, 'abc')`)
     for (const body of bodies) await post('small', body)
@@ -224,13 +308,24 @@ await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are
 })
 
 const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
-  ['varchar(20) null', 'int null', '7', 7], ['int null', 'int(8) zerofill null', '42', 42], ['int null', 'year null', '0', 0], ['int null', 'decimal(10,2) null', '42', '42.00'], ['decimal(10,2) null', 'varchar(20) null', "'a\"b'", 'a"b'],
-  ['varchar(20) null', 'varbinary(20) null', "'abc'", 'YWJj'], ['varbinary(20) null', 'varchar(20) null', "'abc'", 'abc'], ['datetime null', 'timestamp null', "'2026-01-02 03:04:05'", '2026-01-02T03:04:05Z'],
-  ['datetime null', 'varchar(20) null', "'a\"'", 'a"'], ['date null', 'varchar(20) null', "'a\"'", 'a"'], ['int null', 'json null', "'[1]'", [1]], ["enum('a','b') null", "set('a','b') null", "'a,b'", ['a', 'b']],
-  ['bit(1) null', 'bit(3) null', '5', '101'], ['double null', 'varchar(20) null', "'}'", '}'], ['text null', 'point null', 'point(1,2)', { type: 'Point', coordinates: [1, 2] }], ['int null', 'double null', '1.5', 1.5]
+  ['varchar(20) null', 'int null', '7', 7], ['int null', 'int(8) zerofill null', '42', 42], [
+    'int null', 'year null', '0', 0
+  ], ['int null', 'decimal(10,2) null', '42', '42.00'], ['decimal(10,2) null', 'varchar(20) null', "'a\"b'", 'a"b'],
+  ['varchar(20) null', 'varbinary(20) null', "'abc'", 'YWJj'], [
+    'varbinary(20) null', 'varchar(20) null', "'abc'", 'abc'
+  ], ['datetime null', 'timestamp null', "'2026-01-02 03:04:05'", '2026-01-02T03:04:05Z'],
+  ['datetime null', 'varchar(20) null', "'a\"'", 'a"'], ['date null', 'varchar(20) null', "'a\"'", 'a"'],
+  ['int null', 'json null', "'[1]'", [1]], ["enum('a','b') null", "set('a','b') null", "'a,b'", ['a', 'b']],
+  ['bit(1) null', 'bit(3) null', '5', '101'], ['double null', 'varchar(20) null', "'}'", '}'], [
+    'text null', 'point null', 'point(1,2)', { type: 'Point', coordinates: [1, 2] }
+  ], ['int null', 'double null', '1.5', 1.5]
 ]
 
-await onEachEngine(t, 'a column whose type has changed is read with its new type', { schema: () => ['create table moved (id int not null primary key)'], only }, async (t, { post, sql, server, engine }) => {
+await onEachEngine(t, 'a column whose type has changed is read with its new type', {
+  schema: () =>
+    ['create table moved (id int not null primary key)'],
+  only
+}, async (t, { post, sql, server, engine }) => {
   await sql("set session sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'")
   for (const [was, is, value, shown] of moved) {
     await sql(`alter table moved add column c ${was}`)
@@ -246,20 +341,83 @@ await onEachEngine(t, 'a column whose type has changed is read with its new type
 })
 
 /**
- * What an ALTER changes of a table of rows 1 and 2; the rows that are added then; and a request, with its answer by the new definitions. `refused`: by the former
- * ones, so that another request must come first.
+ * What an ALTER changes of a table of rows 1 and 2; the rows that are added then; and a request, with its answer by the
+ * new definitions. `refused`: by the former ones, so that another request must come first.
  */
-const redefined: Array<{ was: string, change: string, rows?: string, refused?: true, body: object, data?: object, left?: number[] }> = [
-  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null), (4, null)', body: { verb: 'delete', filters: { id: { $gte: 3 }, c: { $null: false } } }, data: { deleted: 0 }, left: [1, 2, 3, 4] },
-  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null)', body: { verb: 'delete', filters: { c: null } }, data: { deleted: 1 }, left: [1, 2] },
-  { was: 'c datetime not null', change: 'modify c datetime null', rows: '(3, null)', body: { verb: 'select', filters: { c: null }, columns: ['id'] }, data: { rows: [{ id: 3 }], count: 1 } },
-  { was: 'c varchar(5) not null', change: 'modify c varchar(9) not null', rows: "(3, 'longer')", refused: true, body: { verb: 'delete', filters: { c: 'longer' } }, data: { deleted: 1 }, left: [1, 2] },
-  { was: 'c decimal(5,2) not null', change: 'modify c decimal(7,4) not null', rows: '(3, 1.25), (4, 1.2501)', refused: true, body: { verb: 'delete', filters: { c: { $gte: '1.2501' } } }, data: { deleted: 1 }, left: [1, 2, 3] },
-  { was: 'c json not null', change: 'modify c longtext not null', rows: "(3, 'open'), (4, '\"open\"')", body: { verb: 'delete', filters: { c: 'open' } }, data: { deleted: 1 }, left: [1, 2, 4] },
-  { was: 'c int not null, unique key u (c)', change: 'drop key u', refused: true, body: { verb: 'insert', data: { id: 1, c: 1 }, onConflict: { key: ['c'] } } }
+const redefined: Array<{
+  was: string, change: string, rows?: string, refused?: true, body: object, data?: object, left?: number[]
+}> = [
+  {
+    was: 'c datetime not null',
+    change: 'modify c datetime null',
+    rows: '(3, null), (4, null)',
+    body: {
+      verb: 'delete', filters: { id: { $gte: 3 }, c: { $null: false } }
+    },
+    data: { deleted: 0 },
+    left: [1, 2, 3, 4]
+  },
+  {
+    was: 'c datetime not null',
+    change: 'modify c datetime null',
+    rows: '(3, null)',
+    body: {
+      verb: 'delete', filters: { c: null }
+    },
+    data: { deleted: 1 },
+    left: [1, 2]
+  },
+  {
+    was: 'c datetime not null',
+    change: 'modify c datetime null',
+    rows: '(3, null)',
+    body: {
+      verb: 'select', filters: { c: null }, columns: ['id']
+    },
+    data: { rows: [{ id: 3 }], count: 1 }
+  },
+  {
+    was: 'c varchar(5) not null',
+    change: 'modify c varchar(9) not null',
+    rows: "(3, 'longer')",
+    refused: true,
+    body: {
+      verb: 'delete', filters: { c: 'longer' }
+    },
+    data: { deleted: 1 },
+    left: [1, 2]
+  },
+  {
+    was: 'c decimal(5,2) not null',
+    change: 'modify c decimal(7,4) not null',
+    rows: '(3, 1.25), (4, 1.2501)',
+    refused: true,
+    body: { verb: 'delete', filters: { c: { $gte: '1.2501' } } },
+    data: { deleted: 1 },
+    left: [1, 2, 3]
+  },
+  {
+    was: 'c json not null',
+    change: 'modify c longtext not null',
+    rows: "(3, 'open'), (4, '\"open\"')",
+    body: {
+      verb: 'delete', filters: { c: 'open' }
+    },
+    data: { deleted: 1 },
+    left: [1, 2, 4]
+  },
+  {
+    was: 'c int not null, unique key u (c)',
+    change: 'drop key u',
+    refused: true,
+    body: {
+      verb: 'insert', data: { id: 1, c: 1 }, onConflict: { key: ['c'] }
+    }
+  }
 ]
 
-await onEachEngine(t, 'a second after a column has another definition, requests are judged by it: NULL, lengths, digits, JSON and keys', { schema: shop, only }, async (t, { post, sql, server }) => {
+await onEachEngine(t, 'a second after a column has another definition, requests are judged by it: NULL, lengths, ' +
+  'digits, JSON and keys', { schema: shop, only }, async (t, { post, sql, server }) => {
   const clock = movableClock(t)
   await sql("set session sql_mode = ''")
   for (const { was, change, rows, refused, body, data, left } of redefined) {
@@ -279,7 +437,12 @@ await onEachEngine(t, 'a second after a column has another definition, requests 
   }
 })
 
-await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, because selects use a cast', { schema: () => ['create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'], only }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, because selects use a cast', {
+  schema: () => [
+    'create table floats (id int not null primary key, f float null)', 'insert into floats values (1, 1.5)'
+  ],
+  only
+}, async (t, { post, sql }) => {
   const clock = movableClock(t)
   t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 1.5 }])
   await sql('alter table floats modify f varchar(20) null')
@@ -290,12 +453,14 @@ await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, 
 
 await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
   schema: () => [
-    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, y year, x text, j json)',
+    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, ' +
+      'y year, x text, j json)',
     "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
   `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient, concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day,
     null as nothing, i > 3 as more, year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive, repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place,
     unhex('41') as bytes, sec_to_time(i) as duration, i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
-  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
+  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, ' +
+    'group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
   ],
   only
 }, async (t, { post, proxy }) => {
@@ -308,7 +473,12 @@ await onEachEngine(t, 'selects from a view with any kind of expression are read 
   }
 })
 
-await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', { schema: () => numbers, only, database: { statementTimeout: 300 } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', {
+  schema: () =>
+    numbers,
+  only,
+  database: { statementTimeout: 300 }
+}, async (t, { post, sql }) => {
   await sql('lock tables things write')
   const { status, json } = await post('things', { verb: 'delete', filters: { n: 1 } })
   t.equal(status, 504)
@@ -323,17 +493,27 @@ const rebuilt = [
   'create table keyed (id integer primary key, v int)', 'insert into keyed values (1, 1), (2, 2)'
 ]
 
-await onEachEngine(t, 'a table that another program has rebuilt is known at once, with its types and its keys', { schema: () => rebuilt, only: ['sqlite'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a table that another program has rebuilt is known at once, with its ' +
+  'types and its keys', { schema: () => rebuilt, only: ['sqlite'] }, async (t, { post, sql }) => {
   t.match(await post('codes', { verb: 'select', filters: { code: 1 } }), { json: { data: { count: 1 } } })
   const rebuild = async (table: string, columns: string): Promise<void> => {
-    for (const statement of [`create table other ${columns}`, `insert into other select * from ${table}`, `drop table ${table}`, `alter table other rename to ${table}`]) await sql(statement)
+    for (const statement of [
+      `create table other ${columns}`, `insert into other select * from ${table}`, `drop table ${table}`,
+      `alter table other rename to ${table}`
+    ]) await sql(statement)
   }
   await rebuild('codes', '(id integer primary key, code text)')
   await sql("insert into codes values (3, '007'), (4, '7')")
   t.match(await post('codes', { verb: 'insert', data: { id: 5, code: '0042' } }), { status: 200 })
-  t.match(await post('codes', { verb: 'select', filters: { code: '007' }, columns: ['id'] }), { status: 200, json: { data: { rows: [{ id: 3 }] } } })
-  t.match(await post('codes', { verb: 'delete', filters: { code: '007' } }), { status: 200, json: { data: { deleted: 1 } } })
-  t.same(await sql('select id, code from codes order by id'), [{ id: 1, code: '1' }, { id: 4, code: '7' }, { id: 5, code: '0042' }])
+  t.match(await post('codes', { verb: 'select', filters: { code: '007' }, columns: ['id'] }), {
+    status: 200, json: { data: { rows: [{ id: 3 }] } }
+  })
+  t.match(await post('codes', { verb: 'delete', filters: { code: '007' } }), {
+    status: 200, json: { data: { deleted: 1 } }
+  })
+  t.same(await sql('select id, code from codes order by id'), [
+    { id: 1, code: '1' }, { id: 4, code: '7' }, { id: 5, code: '0042' }
+  ])
   await rebuild('keyed', '(id int, v int)')
   const { status } = await post('keyed', { verb: 'select', after: null })
   t.equal(status, 503, 'until a second reading has confirmed that the key is gone')

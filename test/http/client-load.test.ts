@@ -5,26 +5,42 @@ import { createClient, RowQueryError } from '../../src/client/index.ts'
 import { sharedOnEachEngine, TOKEN, type Service } from '../support/service.ts'
 
 const schema = {
-  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n bigint) engine=innodb', "insert into items (sku) values ('old')"],
-  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n bigint)', "insert into items (sku) values ('old')"]
+  mysql: [
+    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, n bigint) engine=innodb',
+    "insert into items (sku) values ('old')"
+  ],
+  sqlite: [
+    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n bigint)',
+    "insert into items (sku) values ('old')"
+  ]
 }
 const test = sharedOnEachEngine(t, { schema })
 
 async function connect ({ server: { app } }: Service) {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
-  return createClient({ url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api`, token: TOKEN, idempotencyKeys: true }).database('shop')
+  return createClient({
+    url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/api`, token: TOKEN, idempotencyKeys: true
+  }).database('shop')
 }
 
 await test('load sends bytes, texts and objects, with the options of an import', async (t, service) => {
   const db = await connect(service)
-  t.strictSame(await db.load('items', ['sku;n\na', new TextEncoder().encode(';9007199254740993\n'), '', 'b;\n'], { format: 'csv', separator: ';' }), { inserted: 2, updated: 0, unchanged: 0 })
+  t.strictSame(await db.load('items', [
+    'sku;n\na', new TextEncoder().encode(';9007199254740993\n'), '', 'b;\n'
+  ], { format: 'csv', separator: ';' }), { inserted: 2, updated: 0, unchanged: 0 })
   async function * objects (): AsyncGenerator<object> {
     yield { sku: 'a', n: 9007199254740995n }
     yield { sku: 'c' }
   }
-  t.strictSame(await db.load('items', objects(), { onConflict: ['sku'], set: ['n'], transaction: 'batch' }), { inserted: 1, updated: 1, unchanged: 0 })
-  t.strictSame(await db.load('items', [{ sku: 'd' }], { dryRun: true }), { inserted: 1, updated: 0, unchanged: 0, dryRun: true })
-  t.strictSame((await service.sql("select cast(n as char) as n from items where sku in ('a', 'c') order by sku")).map(({ n }) => n), ['9007199254740995', null])
+  t.strictSame(await db.load('items', objects(), { onConflict: ['sku'], set: ['n'], transaction: 'batch' }), {
+    inserted: 1, updated: 1, unchanged: 0
+  })
+  t.strictSame(await db.load('items', [{ sku: 'd' }], { dryRun: true }), {
+    inserted: 1, updated: 0, unchanged: 0, dryRun: true
+  })
+  t.strictSame((await service.sql(
+    "select cast(n as char) as n from items where sku in ('a', 'c') order by sku"
+  )).map(({ n }) => n), ['9007199254740995', null])
 })
 
 await test('a refusal says what is committed, and the source is left', async (t, service) => {
@@ -40,7 +56,14 @@ await test('a refusal says what is committed, and the source is left', async (t,
   }
   const error = await db.load('items', endless(), { transaction: 'batch' }).catch((reason: unknown) => reason)
   t.ok(error instanceof RowQueryError)
-  t.match(error, { code: 'UNIQUE_VIOLATION', status: 409, committed: { rows: 1000, line: 1000 }, details: [{ path: '/data/1500/sku', line: 1501 }] })
+  t.match(error, {
+    code: 'UNIQUE_VIOLATION',
+    status: 409,
+    committed: { rows: 1000, line: 1000 },
+    details: [
+      { path: '/data/1500/sku', line: 1501 }
+    ]
+  })
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(isClosed, 'the source was left')
   t.equal((await service.sql('select sku from items')).length, 1001)

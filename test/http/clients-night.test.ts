@@ -19,8 +19,11 @@ import { listen, readAnswers, request } from '../support/wire.ts'
 const server = { http: { ...HTTP_DEFAULTS, headersTimeout: 300, requestTimeout: 600, maxConnections: 5 } }
 const quick = { schema: shop, only: ['sqlite' as const], server }
 
-const connectionsOf = ({ server: { app } }: Service): Promise<number> => promisify(app.server.getConnections.bind(app.server))()
-const noTrouble = (t: Test, { log }: Service): void => { t.same(log.filter((line) => JSON.parse(line).level >= 40), [], 'a slow client is no event of the service') }
+const connectionsOf = ({ server: { app } }: Service): Promise<number> =>
+  promisify(app.server.getConnections.bind(app.server))()
+const noTrouble = (t: Test, { log }: Service): void => {
+  t.same(log.filter((line) => JSON.parse(line).level >= 40), [], 'a slow client is no event of the service')
+}
 
 /** Writes a byte at an interval until the other end closes the connection. */
 async function trickle (socket: Socket, bytes: Buffer): Promise<void> {
@@ -39,7 +42,8 @@ const slow: Array<[what: string, atOnce: Buffer, slowly: Buffer]> = [
   ['the body byte by byte', insert.subarray(0, -INSERT.length), Buffer.from(INSERT.padEnd(200))]
 ]
 
-await onEachEngine(t, 'a client that sends too slowly gets 408, and its connection is closed', quick, async (t, service) => {
+await onEachEngine(t, 'a client that sends too slowly gets 408, and its ' +
+  'connection is closed', quick, async (t, service) => {
   const wire = await listen(service)
   for (const [what, atOnce, slowly] of slow) {
     const socket = await wire.open()
@@ -65,7 +69,8 @@ await onEachEngine(t, 'a used connection may be idle for longer than a request m
   t.match(await answers, [{ status: 200 }, { status: 200 }])
 })
 
-await onEachEngine(t, 'the connection is closed if a client keeps sending after its request was refused', quick, async (t, service) => {
+await onEachEngine(t, 'the connection is closed if a client keeps sending after its ' +
+  'request was refused', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write('no HTTP\r\n\r\n')
   const flood = setInterval(() => socket.write('x'.repeat(1000)), 20)
@@ -75,9 +80,16 @@ await onEachEngine(t, 'the connection is closed if a client keeps sending after 
   noTrouble(t as Test, service)
 })
 
-const WIDE = { mysql: ['create table wide (id int primary key, text longtext)'], sqlite: ['create table wide (id integer primary key, text text)'] }
+const WIDE = {
+  mysql: ['create table wide (id int primary key, text longtext)'],
+  sqlite: [
+    'create table wide (id integer primary key, text text)'
+  ]
+}
 
-await onEachEngine(t, 'the connection of a client that does not read its answer is closed', { ...quick, schema: WIDE, server: { http: { ...HTTP_DEFAULTS, answerTimeout: 400 } } }, async (t, service) => {
+await onEachEngine(t, 'the connection of a client that does not read its answer is closed', {
+  ...quick, schema: WIDE, server: { http: { ...HTTP_DEFAULTS, answerTimeout: 400 } }
+}, async (t, service) => {
   await service.sql('insert into wide values (1, hex(zeroblob(12000000)))')
   const socket = await (await listen(service)).open()
   socket.on('error', () => {})
@@ -88,7 +100,9 @@ await onEachEngine(t, 'the connection of a client that does not read its answer 
   t.pass()
 })
 
-await onEachEngine(t, 'a request whose statement takes long is answered', { schema: shop, only: ['mariadb', 'mysql'], server: { http: { ...server.http, answerTimeout: 400 } } }, async (t, service) => {
+await onEachEngine(t, 'a request whose statement takes long is answered', {
+  schema: shop, only: ['mariadb', 'mysql'], server: { http: { ...server.http, answerTimeout: 400 } }
+}, async (t, service) => {
   const wire = await listen(service)
   await service.sql('lock tables settings write')
   const answers = wire.send(request({ start: 'POST /api/shop/settings HTTP/1.1', body: INSERT }))
@@ -113,7 +127,8 @@ async function askAndWait (t: Test, socket: Socket): Promise<number> {
   return performance.now() - begin
 }
 
-await onEachEngine(t, 'an idle connection is closed, but not before the time in its Keep-Alive header', idling, async (t, service) => {
+await onEachEngine(t, 'an idle connection is closed, but not before the time in its ' +
+  'Keep-Alive header', idling, async (t, service) => {
   const idle = await askAndWait(t, await (await listen(service)).open())
   t.ok(idle >= KEPT && idle < KEPT + 3000, `after ${idle} ms`)
 })
@@ -124,7 +139,8 @@ const https = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
 writeFileSync(https.cert, certificate.cert)
 writeFileSync(https.key, certificate.key)
 
-await onEachEngine(t, 'an idle connection with TLS is closed too', { ...idling, server: { http, https } }, async (t, service) => {
+await onEachEngine(t, 'an idle connection with ' +
+  'TLS is closed too', { ...idling, server: { http, https } }, async (t, service) => {
   await service.server.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = service.server.app.server.address() as AddressInfo
   const socket = connectTls({ host: '127.0.0.1', port, ca: certificate.cert })
@@ -144,16 +160,23 @@ await onEachEngine(t, 'a connection with further requests stays open', idling, a
   t.equal((await answers).filter(({ status }) => status === 200).length, 6)
 })
 
-await onEachEngine(t, 'a connection stays open for an answer that takes longer', { ...idling, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'a connection stays open for an answer ' +
+  'that takes longer', { ...idling, only: ['mariadb', 'mysql'] }, async (t, service) => {
   const wire = await listen(service)
   await service.sql('lock tables settings write')
-  const answers = wire.send(request({ start: 'POST /api/shop/settings HTTP/1.1', body: '{"verb":"insert","data":{"level":1}}' }))
+  const answers = wire.send(
+    request({ start: 'POST /api/shop/settings HTTP/1.1', body: '{"verb":"insert","data":{"level":1}}' })
+  )
   await sleep(KEPT + 2500)
   await service.sql('unlock tables')
   t.match(await answers, [{ status: 200 }])
 })
 
-await onEachEngine(t, 'a connection whose client read its answer slowly stays open as long as any other', { ...idling, server: { http: { ...http, keepAliveTimeout: 3_600_000, answerTimeout: 1000 } }, schema: { mysql: [], sqlite: ['create table wide (id integer primary key, text text)'] } }, async (t, service) => {
+await onEachEngine(t, 'a connection whose client read its answer slowly stays open as long as any other', {
+  ...idling,
+  server: { http: { ...http, keepAliveTimeout: 3_600_000, answerTimeout: 1000 } },
+  schema: { mysql: [], sqlite: ['create table wide (id integer primary key, text text)'] }
+}, async (t, service) => {
   await service.sql('insert into wide values (1, hex(zeroblob(12000000)))')
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)

@@ -19,7 +19,13 @@ import { listen, readAnswers, request, type Wire } from '../support/wire.ts'
 
 const servers = ['mariadb', 'mysql'] as const
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
-const schema: Schema = { sqlite: [...sqlite, 'create view slow as with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) as id from n'], mysql: [...mysql, 'create view slow as select id, sleep(20) as slept from customers'] }
+const schema: Schema = {
+  sqlite: [
+    ...sqlite,
+    'create view slow as with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) as id from n'
+  ],
+  mysql: [...mysql, 'create view slow as select id, sleep(20) as slept from customers']
+}
 
 const send = async (wire: Wire, table: string, body: object) => {
   const socket = await wire.open()
@@ -27,17 +33,21 @@ const send = async (wire: Wire, table: string, body: object) => {
   socket.write(request({ start: `POST /api/shop/${table} HTTP/1.1`, body: JSON.stringify(body) }))
   return socket
 }
-const isRunning = (service: Service, start: string) => until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
+const isRunning = (service: Service, start: string) =>
+  until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
 const rename = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
 
-await onEachEngine(t, 'when a client disconnects, its statement is killed in the database, and the connection is reused', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects, its statement is killed in the database, and the ' +
+  'connection is reused', { schema, only: servers, database: { pool: { size: 1 } } }, async (t, service) => {
   const { sql, post, log } = service
   const wire = await listen(service)
   await post('customers', { verb: 'select' })
   const before = await liveIds(service)
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
-  for (const [table, body, start] of [['slow', { verb: 'select' }, 'select `id`'], ['customers', rename, 'update `customers`']] as const) {
+  for (const [table, body, start] of [
+    ['slow', { verb: 'select' }, 'select `id`'], ['customers', rename, 'update `customers`']
+  ] as const) {
     const socket = await send(wire, table, body)
     await isRunning(service, start)
     socket.resetAndDestroy()
@@ -51,7 +61,9 @@ await onEachEngine(t, 'when a client disconnects, its statement is killed in the
   t.same(await liveIds(service), before)
 })
 
-await onEachEngine(t, 'when a client disconnects while it waits for a connection, its statement is not sent', { schema, only: servers, options: { metrics: true }, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects while it waits for a connection, its statement is not sent', {
+  schema, only: servers, options: { metrics: true }, database: { pool: { size: 1 } }
+}, async (t, service) => {
   const { sql, post, statements } = service
   const wire = await listen(service)
   await sql('begin')
@@ -62,7 +74,8 @@ await onEachEngine(t, 'when a client disconnects while it waits for a connection
   const connected = once(service.server.app.server, 'connection') as Promise<[Socket]>
   const socket = await send(wire, 'customers', { verb: 'delete', filters: { id: 4 } })
   const [other] = await connected
-  await until('it waits', async () => valueOf(parseMetrics(await service.server.rows.registry.metrics()), 'row_query_pool_waiting') === 1)
+  await until('it waits', async () =>
+    valueOf(parseMetrics(await service.server.rows.registry.metrics()), 'row_query_pool_waiting') === 1)
   socket.resetAndDestroy()
   await until('the service knows', () => other.destroyed)
   await sql('rollback')
@@ -71,23 +84,40 @@ await onEachEngine(t, 'when a client disconnects while it waits for a connection
   t.notMatch(statements().join(), /delete/)
 })
 
-await onEachEngine(t, 'over HTTP/2 the statements of clients that disconnect are killed as well', { schema }, async (t, { engine, url, sql, statements }) => {
+await onEachEngine(t, 'over HTTP/2 the statements of clients that disconnect ' +
+  'are killed as well', { schema }, async (t, { engine, url, sql, statements }) => {
   const log: string[] = []
-  const app = Fastify({ http2: true, logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } } }) as unknown as FastifyInstance
-  await app.register(createRowQuery({ databases: { shop: { url, pool: { size: 4 }, statementTimeout: 20_000 } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'update'] }] }).plugin, { prefix: '/api' })
+  const app = Fastify({
+    http2: true, logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } }
+  }) as unknown as FastifyInstance
+  await app.register(createRowQuery({
+    databases: { shop: { url, pool: { size: 4 }, statementTimeout: 20_000 } },
+    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'update'] }]
+  }).plugin, { prefix: '/api' })
   t.teardown(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
-  const ways: Array<(stream: ClientHttp2Stream, client: ClientHttp2Session) => void> = [(stream) => { stream.close(constants.NGHTTP2_CANCEL) }, (_stream, client) => { client.destroy() }]
+  const ways: Array<(stream: ClientHttp2Stream, client: ClientHttp2Session) => void> = [
+    (stream) => { stream.close(constants.NGHTTP2_CANCEL) }, (_stream, client) => { client.destroy() }
+  ]
 
   await sql(engine === 'sqlite' ? 'begin immediate' : 'begin')
   await sql("update customers set note = 'held' where id = 1")
-  for (const [table, body, accept] of [['slow', { verb: 'select' }, 'application/json'], ['slow', { verb: 'select' }, 'text/csv'], ['customers', rename, 'application/json']] as const) {
+  for (const [table, body, accept] of [
+    ['slow', { verb: 'select' }, 'application/json'], ['slow', { verb: 'select' }, 'text/csv'],
+    ['customers', rename, 'application/json']
+  ] as const) {
     for (const leave of ways) {
       statements()
       log.splice(0)
       const client = connectHttp2(`http://127.0.0.1:${port}`)
-      const stream = client.request({ ':method': 'POST', ':path': `/api/shop/${table}`, authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept })
+      const stream = client.request({
+        ':method': 'POST',
+        ':path': `/api/shop/${table}`,
+        authorization: `Bearer ${TOKEN}`,
+        'content-type': 'application/json',
+        accept
+      })
       for (const each of [client, stream]) each.on('error', () => {})
       stream.end(JSON.stringify(body))
       await until('the statement is sent', () => statements().some((statement) => statement.startsWith(body.verb)))
@@ -102,14 +132,23 @@ await onEachEngine(t, 'over HTTP/2 the statements of clients that disconnect are
 })
 
 const OTHER = createToken()
-const create = (id: string): string[] => ['create table gate (id integer not null primary key, n integer not null)', `create table passed (id integer primary key${id}, who varchar(10) not null)`, 'insert into gate values (1, 0)']
+const create = (id: string): string[] => [
+  'create table gate (id integer not null primary key, n integer not null)',
+  `create table passed (id integer primary key${id}, who varchar(10) not null)`, 'insert into gate values (1, 0)'
+]
 const gated = { mysql: create(' auto_increment'), sqlite: create('') }
-const tokens = [{ name: 'other', sha256: hashToken(OTHER), permissions: ['select' as const, 'insert' as const, 'update' as const] }]
+const tokens = [
+  { name: 'other', sha256: hashToken(OTHER), permissions: ['select' as const, 'insert' as const, 'update' as const] }
+]
 const MINUTE = 60_000
 
-await onEachEngine(t, 'a token that fills the queue for connections neither delays another one nor keeps it out', { schema: gated, tokens, database: { statementTimeout: MINUTE, pool: { size: 1, queue: 4, wait: MINUTE } } }, async (t, service) => {
+await onEachEngine(t, 'a token that fills the queue for connections neither delays another one nor keeps it out', {
+  schema: gated, tokens, database: { statementTimeout: MINUTE, pool: { size: 1, queue: 4, wait: MINUTE } }
+}, async (t, service) => {
   const { sql, operate, post, engine } = service
-  const pass = (who: string, token?: string) => operate([{ table: 'gate', verb: 'update', filters: { id: 1 }, data: { n: { $inc: 1 } } }, { table: 'passed', verb: 'insert', data: { who } }], token === undefined ? {} : { token })
+  const pass = (who: string, token?: string) => operate([{
+    table: 'gate', verb: 'update', filters: { id: 1 }, data: { n: { $inc: 1 } }
+  }, { table: 'passed', verb: 'insert', data: { who } }], token === undefined ? {} : { token })
   await post('passed', { verb: 'select' }) // the connection is open
   await sql(engine === 'sqlite' ? 'begin immediate' : 'begin')
   await sql('update gate set n = n + 1 where id = 1')
@@ -133,16 +172,20 @@ await onEachEngine(t, 'a token that fills the queue for connections neither dela
 const server = { http: { ...HTTP_DEFAULTS, headersTimeout: 300, requestTimeout: 600, maxConnections: 5 } }
 const quick = { schema: shop, only: ['sqlite' as const], server }
 
-await onEachEngine(t, 'a request without a token is refused before its body arrives, and its connection is closed', quick, async (t, service) => {
+await onEachEngine(t, 'a request without a token is refused before its body arrives, and its ' +
+  'connection is closed', quick, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
-  socket.write(request({ without: ['Connection', 'Authorization', 'Content-Length'], with: ['Content-Length: 1000'], body: '' }))
+  socket.write(
+    request({ without: ['Connection', 'Authorization', 'Content-Length'], with: ['Content-Length: 1000'], body: '' })
+  )
   const [answer, ...more] = await answers
   t.match(answer, { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
   t.same(more, [], 'a second answer would be taken for the answer to the next request')
 })
 
-await onEachEngine(t, 'connections beyond the limit are closed, and the others are served', quick, async (t, service) => {
+await onEachEngine(t, 'connections beyond the limit are closed, and the ' +
+  'others are served', quick, async (t, service) => {
   const wire = await listen(service)
   const open = await Promise.all(Array.from({ length: 5 }, () => wire.open()))
   const [last] = open as [Socket]
@@ -167,7 +210,8 @@ await onEachEngine(t, 'a request with Connection: close gets no Keep-Alive heade
 const INSERT = '{"verb":"insert","data":{"level":1}}'
 const insert = request({ start: 'POST /api/shop/settings HTTP/1.1', without: ['Connection'], body: INSERT })
 
-await onEachEngine(t, 'a client that sends a part of its request gets 408, and its connection is closed', quick, async (t, service) => {
+await onEachEngine(t, 'a client that sends a part of its request gets 408, and its ' +
+  'connection is closed', quick, async (t, service) => {
   const wire = await listen(service)
   for (const part of [Buffer.alloc(0), insert.subarray(0, 40), insert.subarray(0, -10)]) {
     const socket = await wire.open()
@@ -182,41 +226,86 @@ await onEachEngine(t, 'a client that sends a part of its request gets 408, and i
   t.same(service.log.filter((line) => JSON.parse(line).level >= 40), [], 'a slow client is no event of the service')
 })
 
-const few: Schema = { sqlite: ['create table few (id integer primary key)'], mysql: ['create table few (id int primary key)'] }
+const few: Schema = {
+  sqlite: ['create table few (id integer primary key)'], mysql: ['create table few (id int primary key)']
+}
 
-await onEachEngine(t, 'pipelined requests are answered in order, however many there are', { schema: few }, async (t, service) => {
+await onEachEngine(t, 'pipelined requests are answered in order, ' +
+  'however many there are', { schema: few }, async (t, service) => {
   const socket = await (await listen(service)).open()
   const answers = readAnswers(socket)
-  const insert = (id: number, last: boolean): Buffer => request({ start: 'POST /api/shop/few HTTP/1.1', ...(!last && { without: ['Connection'] }), body: JSON.stringify({ verb: 'insert', data: { id } }) })
+  const insert = (id: number, last: boolean): Buffer => request({
+    start: 'POST /api/shop/few HTTP/1.1',
+    ...(!last &&
+    { without: ['Connection'] }),
+    body: JSON.stringify({ verb: 'insert', data: { id } })
+  })
   socket.write(Buffer.concat(Array.from({ length: 50 }, (_, id) => insert(id + 1, id === 49))))
   t.same((await answers).map(({ json }) => json.data.id), Array.from({ length: 50 }, (_, id) => id + 1))
 })
 
-const cells = { mysql: ['create table wide (id int primary key, text longtext, raw longblob)'], sqlite: ['create table wide (id integer primary key, text text, raw blob)'] }
+const cells = {
+  mysql: ['create table wide (id int primary key, text longtext, raw longblob)'],
+  sqlite: [
+    'create table wide (id integer primary key, text text, raw blob)'
+  ]
+}
 
-await onEachEngine(t, 'a value is measured before it is written', { schema: cells, database: { resultLimit: 300_000 } }, async (t, service) => {
-  const repeat = (value: string, times: number): string => service.engine === 'sqlite' ? `replace(hex(zeroblob(${times})), '00', ${value})` : `repeat(${value}, ${times})`
+await onEachEngine(t, 'a value is measured ' +
+  'before it is written', { schema: cells, database: { resultLimit: 300_000 } }, async (t, service) => {
+  const repeat = (value: string, times: number): string =>
+    service.engine === 'sqlite' ? `replace(hex(zeroblob(${times})), '00', ${value})` : `repeat(${value}, ${times})`
   const blob = (size: number): string => service.engine === 'sqlite' ? `zeroblob(${size})` : `repeat(x'00', ${size})`
-  await service.sql(`insert into wide values (1, ${repeat('char(1)', 200_000)}, null), (2, ${repeat("'a'", 400_000)}, null), (3, null, ${blob(400_000)}), (4, null, ${blob(250_000)}), (5, ${repeat("'x€😀\"'", 20_000)}, null)`)
-  for (const id of [1, 2, 3, 4]) t.match(await service.post('wide', { verb: 'select', filters: { id } }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, `row ${id}`)
-  t.equal((await service.post('wide', { verb: 'select', filters: { id: 5 } })).json.data.rows[0].text, 'x€😀"'.repeat(20_000), 'a text that is written in pieces is complete')
+  await service.sql(
+    `insert into wide values (1, ${repeat('char(1)', 200_000)}, null), (2, ${repeat("'a'", 400_000)}, null), (3, null, ${blob(400_000)}), (4, null, ${blob(250_000)}), (5, ${repeat("'x€😀\"'", 20_000)}, null)`
+  )
+  for (const id of [1, 2, 3, 4]) {
+    t.match(
+      await service.post('wide', { verb: 'select', filters: { id } }),
+      { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, `row ${id}`
+    )
+  }
+  t.equal(
+    (await service.post('wide', { verb: 'select', filters: { id: 5 } })).json.data.rows[0].text, 'x€😀"'.repeat(20_000),
+    'a text that is written in pieces is complete'
+  )
 })
 
-await onEachEngine(t, 'an answer that is larger than the memory of all answers is too large, and releases what it took', { schema: cells, options: { limits: { answerMemory: 2_097_152 } } }, async (t, { sql, post, engine }) => {
-  await sql(`insert into wide (id, text) values ${Array.from({ length: 24 }, (_, id) => `(${id}, ${engine === 'sqlite' ? 'hex(zeroblob(50000))' : "repeat('0', 100000)"})`).join()}`)
-  for (let each = 0; each < 3; each++) t.match(await post('wide', { verb: 'select' }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE', message: /larger than 1572864 bytes/ } } })
+await onEachEngine(t, 'an answer that is larger than the memory of all answers is too large, and ' +
+  'releases what it took', {
+  schema: cells, options: { limits: { answerMemory: 2_097_152 } }
+}, async (t, { sql, post, engine }) => {
+  await sql(
+    `insert into wide (id, text) values ${Array.from({ length: 24 }, (_, id) => `(${id}, ${engine === 'sqlite' ? 'hex(zeroblob(50000))' : "repeat('0', 100000)"})`).join()}`
+  )
+  for (let each = 0; each < 3; each++) {
+    t.match(await post('wide', { verb: 'select' }), {
+      status: 422, json: { error: { code: 'RESULT_TOO_LARGE', message: /larger than 1572864 bytes/ } }
+    })
+  }
   t.match(await post('wide', { verb: 'select', limit: 2 }), { status: 200 })
 })
 
-await onEachEngine(t, 'a stream that is cut off ends with an error over HTTP/2 too', { schema: shop }, async (t, { url }) => {
+await onEachEngine(t, 'a stream that is cut off ends with an ' +
+  'error over HTTP/2 too', { schema: shop }, async (t, { url }) => {
   const app = Fastify({ http2: true }) as unknown as FastifyInstance
   t.teardown(() => app.close())
-  await app.register(createRowQuery({ databases: { shop: { url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select'] }], limits: { streams: 4, streamRows: 3 } }).plugin, { prefix: '/api' })
+  await app.register(createRowQuery({
+    databases: { shop: { url } },
+    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select'] }],
+    limits: { streams: 4, streamRows: 3 }
+  }).plugin, { prefix: '/api' })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const client = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
   t.teardown(() => client.close())
   const read = async (limit?: number): Promise<{ rows: number, error: string | undefined }> => {
-    const stream = client.request({ authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson', ':method': 'POST', ':path': '/api/shop/customers' })
+    const stream = client.request({
+      authorization: `Bearer ${TOKEN}`,
+      'content-type': 'application/json',
+      accept: 'application/x-ndjson',
+      ':method': 'POST',
+      ':path': '/api/shop/customers'
+    })
     stream.end(JSON.stringify({ verb: 'select', limit }))
     let [rows, error] = [0, undefined as string | undefined]
     stream.on('error', ({ code }: NodeJS.ErrnoException) => { error = code })

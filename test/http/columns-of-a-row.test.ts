@@ -6,62 +6,147 @@ import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
 
 const schema = (engine: EngineName): string[] => {
   const isSqlite = engine === 'sqlite'
-  const text = (collation: string): string => isSqlite ? `text collate ${collation === 'utf8mb4_bin' ? 'binary' : 'nocase'}` : `varchar(20) collate ${collation}`
+  const text = (collation: string): string =>
+    isSqlite ? `text collate ${collation === 'utf8mb4_bin' ? 'binary' : 'nocase'}` : `varchar(20) collate ${collation}`
   return [
     `create table parcels (id integer not null primary key, tenant int, small smallint, big bigint${isSqlite ? '' : ' unsigned'}, price decimal(10,2), made date, due date, shipped datetime, a ${text('utf8mb4_bin')}, b ${text('utf8mb4_bin')}, c ${text('utf8mb4_general_ci')}, d double, e double, f ${isSqlite ? 'real' : 'float'}, doc json, doc2 json, secret int, y year, tx ${isSqlite ? text('utf8mb4_bin') : 'text collate utf8mb4_bin'}${isSqlite ? '' : ", kind enum('a'), kind2 enum('a'), bin varbinary(5), bin2 varbinary(9)"})`,
-    "insert into parcels (id, tenant, small, big, price, made, due, a, b, c, d, e, tx, secret) values (1, 1, 5, 5, 5.00, '2026-01-01', '2026-01-02', 'x', 'x', 'x', 1.5, 1.5, 'x', 5), (2, 1, -1, 18446744073709551615, 2.50, '2026-01-03', '2026-01-02', 'x', 'X', 'x', 1, 2, 'y', 0), (3, 2, null, 7, null, null, '2026-01-02', 'x', null, null, null, 1, null, 1), (4, 2, 7, 6, 7.01, '2026-01-02', '2026-01-02', 'a', 'b', 'b', 0, -1, 'b', 7)".replace('18446744073709551615', isSqlite ? '9223372036854775807' : '18446744073709551615'),
-    'create table items (id integer not null primary key, parcel int, n int, m int)', 'create index parcel on items (parcel)', 'insert into items values (1, 1, 1, 2), (2, 1, 2, 2), (3, 2, 3, 2)',
-    ...isSqlite ? ["insert into parcels (id, small, big, a, b) values (5, 'abc', 5, x'78', 'x'), (6, 9, 'text', 'z', 1.5)"] : []
+    'insert into parcels (id, tenant, small, big, price, made, due, a, b, c, d, e, tx, secret) values (1, 1, ' +
+      "5, 5, 5.00, '2026-01-01', '2026-01-02', 'x', 'x', 'x', 1.5, 1.5, 'x', 5), (2, 1, -1, " +
+      "18446744073709551615, 2.50, '2026-01-03', '2026-01-02', 'x', 'X', 'x', 1, 2, 'y', 0), (3, 2, null, 7, " +
+      "null, null, '2026-01-02', 'x', null, null, null, 1, null, 1), (4, 2, 7, 6, 7.01, '2026-01-02', " +
+      "'2026-01-02', 'a', 'b', 'b', 0, -1, 'b', 7)".replace(
+        '18446744073709551615', isSqlite ? '9223372036854775807' : '18446744073709551615'
+      ),
+    'create table items (id integer not null primary key, parcel int, n int, m int)',
+    'create index parcel on items (parcel)', 'insert into items values (1, 1, 1, 2), (2, 1, 2, 2), (3, 2, 3, 2)',
+    ...isSqlite
+      ? [
+          "insert into parcels (id, small, big, a, b) values (5, 'abc', 5, x'78', 'x'), (6, 9, 'text', 'z', 1.5)"
+        ]
+      : []
   ]
 }
 const SELLER = 'seller-token-of-tenant-one-0123456789'
 const tokens = [tokenFor(SELLER, { parcels: { columns: { select: ['id', 'small', 'big'] }, rows: { tenant: 1 } } })]
 const $column = (name: string): object => ({ $column: name })
 
-await onEachEngine(t, '$column compares two columns of a row', { schema, tokens }, async (t, { engine, post, server, operate }) => {
+await onEachEngine(t, '$column compares ' +
+  'two columns of a row', { schema, tokens }, async (t, { engine, post, server, operate }) => {
   const isSqlite = engine === 'sqlite'
   const found = async (filters: object, options: object = {}): Promise<unknown> => {
     const { json } = await post('parcels', { verb: 'select', columns: ['id'], orderBy: 'id', filters }, options)
-    return json.error === undefined ? json.data.rows.map(({ id }: { id: number }) => id) : `${json.error.code} ${json.error.details[0]?.path}`
+    return json.error === undefined
+      ? json.data.rows.map(({ id }: { id: number }) => id)
+      : `${json.error.code} ${json.error.details[0]?.path}`
   }
   const table: Array<[filters: object, expected: unknown]> = [
-    [{ small: { $eq: $column('big') } }, [1]], [{ small: { $lt: $column('big') } }, [2]], [{ big: { $lt: $column('small') } }, [4]], [{ small: { $ne: $column('big') } }, [2, 4]], [{ $not: { small: { $eq: $column('big') } } }, [2, 4]], [{ $not: { small: { $ne: $column('big') } } }, [1]],
-    [{ small: { $eq: $column('price') } }, [1]], [{ price: { $gt: $column('small') } }, [2, 4]], [{ price: { $lte: $column('big') } }, [1, 2]], [{ made: { $gt: $column('due') } }, [2]], [{ made: { $gte: $column('due') } }, [2, 4]], [{ d: { $eq: $column('e') } }, [1]], [{ e: { $gt: $column('d') } }, [2]],
-    [{ a: { $eq: $column('b') } }, [1]], [{ a: { $lt: $column('b') } }, [4]], [{ a: { $eq: $column('tx') } }, [1]], [{ made: { $gte: '2026-01-02', $eq: $column('due') } }, [4]], [{ $or: [{ id: 3 }, { small: { $eq: $column('big') } }] }, [1, 3]], [{ $and: [{ $not: { $or: [{ a: { $ne: $column('b') } }] } }] }, [1]],
+    [{ small: { $eq: $column('big') } }, [1]], [{ small: { $lt: $column('big') } }, [2]],
+    [{ big: { $lt: $column('small') } }, [4]], [
+      { small: { $ne: $column('big') } }, [2, 4]
+    ], [{ $not: { small: { $eq: $column('big') } } }, [2, 4]], [{ $not: { small: { $ne: $column('big') } } }, [1]],
+    [{ small: { $eq: $column('price') } }, [1]], [{ price: { $gt: $column('small') } }, [2, 4]],
+    [{ price: { $lte: $column('big') } }, [1, 2]], [
+      { made: { $gt: $column('due') } }, [2]
+    ], [{ made: { $gte: $column('due') } }, [2, 4]], [{ d: { $eq: $column('e') } }, [1]],
+    [{ e: { $gt: $column('d') } }, [2]],
+    [{ a: { $eq: $column('b') } }, [1]], [{ a: { $lt: $column('b') } }, [4]], [{ a: { $eq: $column('tx') } }, [1]], [
+      { made: { $gte: '2026-01-02', $eq: $column('due') } }, [4]
+    ], [{ $or: [{ id: 3 }, { small: { $eq: $column('big') } }] }, [1, 3]],
+    [{ $and: [{ $not: { $or: [{ a: { $ne: $column('b') } }] } }] }, [1]],
     // refused
-    [{ small: { $eq: $column('small') } }, 'INVALID_VALUE /filters/small/$eq'], [{ small: { $gt: $column('a') } }, 'INVALID_VALUE /filters/small/$gt'], [{ a: { $eq: $column('c') } }, 'INVALID_VALUE /filters/a/$eq'], [{ made: { $lt: $column('shipped') } }, 'INVALID_VALUE /filters/made/$lt'], [{ d: { $eq: $column('small') } }, 'INVALID_VALUE /filters/d/$eq'],
-    [{ y: { $eq: $column('small') } }, 'INVALID_VALUE /filters/y/$eq'], [{ small: { $eq: $column('nope') } }, 'COLUMN_NOT_FOUND /filters/small/$eq/$column'], [{ small: { $eq: { $column: 5 } } }, 'INVALID_VALUE /filters/small/$eq'], [{ small: { $eq: { $column: 'big', x: 1 } } }, 'INVALID_VALUE /filters/small/$eq'],
-    [{ small: $column('big') }, 'INVALID_BODY /filters/small/$column'], [{ small: { $in: [$column('big')] } }, 'INVALID_VALUE /filters/small/$in/0'], [{ small: [$column('big')] }, 'INVALID_VALUE /filters/small/0'], [{ small: { $between: [1, $column('big')] } }, 'INVALID_VALUE /filters/small/$between/1'], [{ small: { $is: $column('big') } }, 'INVALID_VALUE /filters/small/$is'],
-    [{ $is: { small: $column('big') } }, 'INVALID_VALUE /filters/$is/small'], [{ doc: { $at: { '$.a': { $eq: $column('big') } } } }, 'INVALID_VALUE /filters/doc/$at/$.a/$eq'], [{ a: { $eq: $column('b'), $case: 'ignore' } }, 'INVALID_BODY /filters/a/$case'], [{ a: { $like: $column('b') } }, 'INVALID_VALUE /filters/a/$like'],
-    [{ doc: { $eq: $column('doc2') } }, []], [{ doc: { $gt: $column('doc2') } }, 'INVALID_VALUE /filters/doc/$gt'], ...isSqlite ? [] : [[{ kind: { $eq: $column('kind2') } }, 'INVALID_VALUE /filters/kind/$eq'], [{ f: { $eq: $column('d') } }, 'INVALID_VALUE /filters/f/$eq'], [{ bin: { $eq: $column('bin2') } }, []]] as Array<[object, unknown]>
+    [{ small: { $eq: $column('small') } }, 'INVALID_VALUE /filters/small/$eq'],
+    [{ small: { $gt: $column('a') } }, 'INVALID_VALUE /filters/small/$gt'], [
+      { a: { $eq: $column('c') } }, 'INVALID_VALUE /filters/a/$eq'
+    ], [{ made: { $lt: $column('shipped') } }, 'INVALID_VALUE /filters/made/$lt'],
+    [{ d: { $eq: $column('small') } }, 'INVALID_VALUE /filters/d/$eq'],
+    [{ y: { $eq: $column('small') } }, 'INVALID_VALUE /filters/y/$eq'],
+    [{ small: { $eq: $column('nope') } }, 'COLUMN_NOT_FOUND /filters/small/$eq/$column'], [
+      { small: { $eq: { $column: 5 } } }, 'INVALID_VALUE /filters/small/$eq'
+    ], [{ small: { $eq: { $column: 'big', x: 1 } } }, 'INVALID_VALUE /filters/small/$eq'],
+    [{ small: $column('big') }, 'INVALID_BODY /filters/small/$column'],
+    [{ small: { $in: [$column('big')] } }, 'INVALID_VALUE /filters/small/$in/0'], [
+      { small: [$column('big')] }, 'INVALID_VALUE /filters/small/0'
+    ], [{ small: { $between: [1, $column('big')] } }, 'INVALID_VALUE /filters/small/$between/1'],
+    [{ small: { $is: $column('big') } }, 'INVALID_VALUE /filters/small/$is'],
+    [{ $is: { small: $column('big') } }, 'INVALID_VALUE /filters/$is/small'], [
+      { doc: { $at: { '$.a': { $eq: $column('big') } } } }, 'INVALID_VALUE /filters/doc/$at/$.a/$eq'
+    ], [{ a: { $eq: $column('b'), $case: 'ignore' } }, 'INVALID_BODY /filters/a/$case'],
+    [{ a: { $like: $column('b') } }, 'INVALID_VALUE /filters/a/$like'],
+    [{ doc: { $eq: $column('doc2') } }, []], [{ doc: { $gt: $column('doc2') } }, 'INVALID_VALUE /filters/doc/$gt'],
+    ...isSqlite
+      ? []
+      : [
+          [{ kind: { $eq: $column('kind2') } }, 'INVALID_VALUE /filters/kind/$eq'],
+          [{ f: { $eq: $column('d') } }, 'INVALID_VALUE /filters/f/$eq'], [{ bin: { $eq: $column('bin2') } }, []]
+        ] as Array<[object, unknown]>
   ]
   for (const [filters, expected] of table) t.same(await found(filters), expected, JSON.stringify(filters))
 
   await t.test('wherever filters select or change rows', async (t) => {
-    t.same((await post('parcels', { verb: 'update', filters: { small: { $lt: $column('big') } }, data: { secret: 9 }, expect: 1, dryRun: true })).json.data, { updated: 1, dryRun: true })
-    t.same((await post('parcels', { verb: 'delete', filters: { small: { $eq: $column('big') } }, dryRun: true })).json.data, { deleted: 1, dryRun: true })
-    t.same((await post('parcels', { verb: 'select', aggregates: { n: { $count: '*', filters: { made: { $gt: $column('due') } } } } })).json.data.rows, [{ n: 1 }])
-    t.match((await post('parcels', { verb: 'select', groupBy: ['small', 'big'], having: { small: { $eq: $column('big') } } })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/having/small/$eq' }] })
+    t.same((await post('parcels', {
+      verb: 'update', filters: { small: { $lt: $column('big') } }, data: { secret: 9 }, expect: 1, dryRun: true
+    })).json.data, { updated: 1, dryRun: true })
+    t.same(
+      (await post('parcels', { verb: 'delete', filters: { small: { $eq: $column('big') } }, dryRun: true })).json.data,
+      { deleted: 1, dryRun: true }
+    )
+    t.same((await post('parcels', {
+      verb: 'select', aggregates: { n: { $count: '*', filters: { made: { $gt: $column('due') } } } }
+    })).json.data.rows, [{ n: 1 }])
+    t.match((await post('parcels', {
+      verb: 'select', groupBy: ['small', 'big'], having: { small: { $eq: $column('big') } }
+    })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/having/small/$eq' }] })
     const on = { on: { id: 'parcel' } }
-    t.same(await found({ $some: { items: { ...on, filters: { n: { $gt: $column('m') } } } } }), [2], 'a column of the other table')
-    t.same(await found({ $some: { items: { ...on, filters: { n: { $gt: $column('small') } } } } }), 'COLUMN_NOT_FOUND /filters/$some/items/filters/n/$gt/$column')
-    t.same((await post('parcels', { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { items: { ...on, columns: ['id'], filters: { n: { $eq: $column('m') } } } } })).json.data.rows, [{ id: 1, items: [{ id: 2 }] }])
-    t.match((await post('parcels', { verb: 'delete', filters: { small: { $eq: $column('small') } } })).json.error, { code: 'INVALID_VALUE' }, 'what is always true does not get round FILTERS_REQUIRED')
-    const { json } = await operate([{ table: 'parcels', verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }])
+    t.same(
+      await found({ $some: { items: { ...on, filters: { n: { $gt: $column('m') } } } } }), [2],
+      'a column of the other table'
+    )
+    t.same(
+      await found({ $some: { items: { ...on, filters: { n: { $gt: $column('small') } } } } }),
+      'COLUMN_NOT_FOUND /filters/$some/items/filters/n/$gt/$column'
+    )
+    t.same((await post('parcels', {
+      verb: 'select',
+      columns: ['id'],
+      filters: { id: 1 },
+      include: { items: { ...on, columns: ['id'], filters: { n: { $eq: $column('m') } } } }
+    })).json.data.rows, [{ id: 1, items: [{ id: 2 }] }])
+    t.match(
+      (await post('parcels', { verb: 'delete', filters: { small: { $eq: $column('small') } } })).json.error,
+      { code: 'INVALID_VALUE' }, 'what is always true does not get round FILTERS_REQUIRED'
+    )
+    const { json } = await operate([
+      { table: 'parcels', verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }
+    ])
     t.same(json.data.results, [{ rows: [{ id: 1 }], count: 1 }])
-    const stream = await server.app.inject({ method: 'POST', url: '/api/shop/parcels', headers: { authorization: `Bearer ${TOKEN}`, accept: 'text/csv' }, payload: { verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } } })
+    const stream = await server.app.inject({
+      method: 'POST',
+      url: '/api/shop/parcels',
+      headers: { authorization: `Bearer ${TOKEN}`, accept: 'text/csv' },
+      payload: { verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }
+    })
     t.equal(stream.body, 'id\r\n1\r\n')
   })
 
   await t.test('a hidden column is none, and rows outside the rules are not there', async (t) => {
-    t.same(await found({ small: { $eq: $column('secret') } }, { token: SELLER }), 'COLUMN_NOT_FOUND /filters/small/$eq/$column')
+    t.same(
+      await found({ small: { $eq: $column('secret') } }, { token: SELLER }),
+      'COLUMN_NOT_FOUND /filters/small/$eq/$column'
+    )
     t.same(await found({ small: { $ne: $column('big') } }, { token: SELLER }), [2])
-    t.same(await found({ $or: [{ small: { $ne: $column('big') } }, { small: { $eq: $column('big') } }] }, { token: SELLER }), [1, 2])
+    t.same(await found({ $or: [{ small: { $ne: $column('big') } }, { small: { $eq: $column('big') } }] }, {
+      token: SELLER
+    }), [1, 2])
   })
 })
 
-const parcels = ['create table parcels (id integer not null primary key, shipped date, due date)', "insert into parcels values (1, '2026-01-02', '2026-01-01'), (2, null, '2026-01-01')"]
-await onEachEngine(t, 'the example of docs/searching.md', { schema: { sqlite: parcels, mysql: parcels } }, async (t, { post }) => {
+const parcels = [
+  'create table parcels (id integer not null primary key, shipped date, due date)',
+  "insert into parcels values (1, '2026-01-02', '2026-01-01'), (2, null, '2026-01-01')"
+]
+await onEachEngine(t, 'the example of docs/searching.md', {
+  schema: { sqlite: parcels, mysql: parcels }
+}, async (t, { post }) => {
   const [block] = codeBlocks(readDocument('docs/searching.md')).filter(({ kind }) => kind === 'json column')
   t.match(await post('parcels', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
 })

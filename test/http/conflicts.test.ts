@@ -1,11 +1,16 @@
-/** Writes that a key, a check, a trigger or the account of the database refuses: their codes, and what the details name. Foreign keys that SQLite checks at COMMIT. */
+/**
+ * Writes that a key, a check, a trigger or the account of the database refuses: their codes, and what the details name.
+ * Foreign keys that SQLite checks at COMMIT.
+ */
 import t, { type Test } from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { OnWrite } from '../../src/index.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import {
+  type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService
+} from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
@@ -14,34 +19,44 @@ const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
 const schema: Schema = (engine) => engine === 'sqlite'
   ? [
       ...sqlite,
-      'create table staff (id integer primary key, boss integer null references staff (id), deputy integer null references staff (id), badge int null unique)',
+      'create table staff (id integer primary key, boss integer null references staff (id), deputy integer null ' +
+        'references staff (id), badge int null unique)',
       'insert into staff values (1, null, null, 7), (2, 1, null, 8)',
-      'create table visits (id integer primary key, staff_id integer not null references staff (id) on delete restrict)',
-      'create table "o\'dd.t" (id integer primary key, "a, b" int, "c.d" int, e varchar(50), constraint one unique ("a, b", "c.d"))',
+      'create table visits (id integer primary key, staff_id integer not null references staff (id) ' +
+        'on delete restrict)',
+      'create table "o\'dd.t" (id integer primary key, "a, b" int, "c.d" int, e varchar(50), constraint one ' +
+        'unique ("a, b", "c.d"))',
       'create unique index "lo\'w" on "o\'dd.t" (lower(e))',
       'insert into visits values (1, 2)',
       'insert into "o\'dd.t" values (1, 1, 1, \'x\')',
       'create table defaults (id integer primary key, a int not null default (nullif(1, 1)))',
       'create table checked (id integer primary key, n int null)',
       'create table narrow (n int null) strict',
-      "create trigger guard before insert on checked when new.n = 1 begin select raise(abort, 'the secret of the trigger'); end",
+      "create trigger guard before insert on checked when new.n = 1 begin select raise(abort, 'the secret of " +
+        "the trigger'); end",
       "create trigger guard2 before insert on checked when new.n = 2 begin insert into narrow (n) values ('a'); end",
-      'create trigger guard3 before insert on checked when new.n = 3 begin insert into staff (id, badge) values (9, 7); end',
+      'create trigger guard3 before insert on checked when new.n = 3 begin insert into staff (id, badge) ' +
+        'values (9, 7); end',
       'create trigger guard6 before insert on checked when new.n = 6 begin insert into staff (id) values (1); end',
       'create trigger guard7 before insert on checked when new.n = 7 begin delete from staff where id = 1; end',
-      "create trigger guard8 before insert on checked when new.n = 8 begin select raise(abort, 'UNIQUE constraint failed: checked.id'); end"
+      "create trigger guard8 before insert on checked when new.n = 8 begin select raise(abort, 'UNIQUE constraint " +
+        "failed: checked.id'); end"
     ]
   : [
       ...mysql,
       `create table staff (id int not null primary key, boss int null, deputy int null, badge int null, unique key staff_badge (badge),
         constraint staff_boss foreign key (boss) references staff (id), constraint staff_deputy foreign key (deputy) references staff (id))`,
       'insert into staff values (1, null, null, 7), (2, 1, null, 8)',
-      'create table visits (id int not null primary key, staff_id int not null, constraint visits_staff foreign key (staff_id) references staff (id) on delete restrict)',
-      'create table `o\'dd.t` (id int not null primary key, `a, b` int, `c.d` int, e varchar(50), unique key `o\'ne.k` (`a, b`, `c.d`), unique key `lo\'w` (e))',
+      'create table visits (id int not null primary key, staff_id int not null, constraint visits_staff foreign key ' +
+        '(staff_id) references staff (id) on delete restrict)',
+      'create table `o\'dd.t` (id int not null primary key, `a, b` int, `c.d` int, e varchar(50), unique key ' +
+        '`o\'ne.k` (`a, b`, `c.d`), unique key `lo\'w` (e))',
       'insert into visits values (1, 2)',
       'insert into `o\'dd.t` values (1, 1, 1, \'x\')',
-      'create table defaults (id int not null auto_increment primary key, a int not null default (nullif(rand() * 0, 0)))',
-      'create table checked (id int not null auto_increment primary key, n int null, small tinyint generated always as (n * 10) stored, l varchar(10) character set latin1 null, must int not null default 0)',
+      'create table defaults (id int not null auto_increment primary key, a int not null default ' +
+        '(nullif(rand() * 0, 0)))',
+      'create table checked (id int not null auto_increment primary key, n int null, small tinyint generated always ' +
+        'as (n * 10) stored, l varchar(10) character set latin1 null, must int not null default 0)',
       `create trigger guard before insert on checked for each row begin
         if new.n = 1 then signal sqlstate '45000' set message_text = 'the secret of the trigger'; end if;
         if new.n = 2 then signal sqlstate '45000' set mysql_errno = 45, message_text = 'the secret of the trigger'; end if;
@@ -51,8 +66,10 @@ const schema: Schema = (engine) => engine === 'sqlite'
         if new.n = 8 then signal sqlstate '45000' set mysql_errno = 1062, message_text = "Duplicate entry 'secret' for key 'PRIMARY'"; end if;
         if new.n = 4 then set new.must = null; end if;
         if new.n = 5 then signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`,
-      'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) references people (id))',
-      'create table years (id int not null primary key) partition by range (id) (partition early values less than (10))',
+      'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) ' +
+        'references people (id))',
+      'create table years (id int not null primary key) partition by range (id) (partition early ' +
+        'values less than (10))',
       'create table endless (id int not null primary key, n int null)',
       'create trigger again after insert on endless for each row update endless set n = 1'
     ]
@@ -61,7 +78,9 @@ const servers = ['mariadb', 'mysql'] as const
 /** The rows are kept: the database refuses nearly all that the tests send. */
 const test = sharedOnEachEngine(t, { schema, keepsRows: true })
 
-interface Case { why: string, table?: string, body: unknown, code: string, details?: Array<[path: string, message: string]> }
+interface Case {
+  why: string, table?: string, body: unknown, code: string, details?: Array<[path: string, message: string]>
+}
 
 async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: number, cases: Case[]): Promise<void> {
   for (const { why, table = 'customers', body, code, details = [] } of cases) {
@@ -74,22 +93,54 @@ async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: numb
 
 await test('409 for a second row with a unique value, naming the key and its columns', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const email: [string, string] = ['/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_email' : 'customers_email'}" on "email"`]
+  const email: [string, string] = [
+    '/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_email' : 'customers_email'}" on "email"`
+  ]
   const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_a, b_c.d" : "o'ne.k"}" on "a, b", "c.d"`
   const before = await service.sql('select * from customers order by id')
   await refuseAll(t, service, 409, [
-    { why: 'an insert', body: { verb: 'insert', data: { name: 'x', email: 'ada@example.com' } }, code: 'UNIQUE_VIOLATION', details: [email] },
-    { why: 'an update', body: { verb: 'update', data: { email: 'ada@example.com' }, filters: { id: 3 } }, code: 'UNIQUE_VIOLATION', details: [email] },
-    { why: 'an update of several rows to one value', body: { verb: 'update', data: { email: 'x' }, filters: { id: { $gt: 2 } } }, code: 'UNIQUE_VIOLATION', details: [email] },
-    { why: 'a primary key', body: { verb: 'insert', data: { id: 1, name: 'x', email: 'x' } }, code: 'UNIQUE_VIOLATION', details: [['/data/id', 'unique key "PRIMARY" on "id"']] },
+    {
+      why: 'an insert',
+      body: { verb: 'insert', data: { name: 'x', email: 'ada@example.com' } },
+      code: 'UNIQUE_VIOLATION',
+      details: [email]
+    },
+    {
+      why: 'an update',
+      body: { verb: 'update', data: { email: 'ada@example.com' }, filters: { id: 3 } },
+      code: 'UNIQUE_VIOLATION',
+      details: [email]
+    },
+    {
+      why: 'an update of several rows to one value',
+      body: { verb: 'update', data: { email: 'x' }, filters: { id: { $gt: 2 } } },
+      code: 'UNIQUE_VIOLATION',
+      details: [email]
+    },
+    {
+      why: 'a primary key',
+      body: { verb: 'insert', data: { id: 1, name: 'x', email: 'x' } },
+      code: 'UNIQUE_VIOLATION',
+      details: [['/data/id', 'unique key "PRIMARY" on "id"']]
+    },
     {
       why: 'a key of two columns',
       table: 'order_items',
       body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'MUG-1', price: 1 } },
       code: 'UNIQUE_VIOLATION',
-      details: [['/data/order_id', 'unique key "PRIMARY" on "order_id", "line"'], ['/data/line', 'unique key "PRIMARY" on "order_id", "line"']]
+      details: [['/data/order_id', 'unique key "PRIMARY" on "order_id", "line"'], [
+        '/data/line', 'unique key "PRIMARY" on "order_id", "line"'
+      ]]
     },
-    { why: 'a key with an odd name', table: "o'dd.t", body: { verb: 'insert', data: { id: 2, 'a, b': 1, 'c.d': 1 } }, code: 'UNIQUE_VIOLATION', details: [['/data/a, b', odd], ['/data/c.d', odd]] }
+    {
+      why: 'a key with an odd name',
+      table: "o'dd.t",
+      body: {
+        verb: 'insert', data: { id: 2, 'a, b': 1, 'c.d': 1 }
+      },
+      code: 'UNIQUE_VIOLATION',
+      details: [['/data/a, b', odd], ['/data/c.d', odd]]
+    }
   ])
   t.same(await service.sql('select * from customers order by id'), before)
 })
@@ -98,65 +149,223 @@ await test('409 for a duplicate whose value looks like the end of an error messa
   const value = "' for key 'o'dd.t.o'ne.k'"
   t.equal((await service.post("o'dd.t", { verb: 'insert', data: { id: 2, e: value } })).status, 200)
   await refuseAll(t, service, 409, [
-    { why: value, table: "o'dd.t", body: { verb: 'insert', data: { id: 3, e: value } }, code: 'UNIQUE_VIOLATION', details: [['/data/e', 'unique key "lo\'w" on "e"']] }
+    {
+      why: value,
+      table: "o'dd.t",
+      body: {
+        verb: 'insert', data: { id: 3, e: value }
+      },
+      code: 'UNIQUE_VIOLATION',
+      details: [['/data/e', 'unique key "lo\'w" on "e"']]
+    }
   ])
 }, servers)
 
-await test('409 does not name a key of another table that a trigger wrote to, although MariaDB reports only the name of the key', async (t, service) => {
-  await refuseAll(t, service, 409, [{ why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }])
-  await refuseAll(t, service, 409, [{ why: 'a trigger, a key of the same name', table: 'checked', body: { verb: 'insert', data: { n: 6 } }, code: 'UNIQUE_VIOLATION' }])
-  await refuseAll(t, service, 409, [{ why: 'rows that refer to one that a trigger deletes', table: 'checked', body: { verb: 'insert', data: { n: 7 } }, code: 'FOREIGN_KEY_VIOLATION' }])
-  await refuseAll(t, service, 422, [{ why: 'an exception that looks like a key', table: 'checked', body: { verb: 'insert', data: { n: 8 } }, code: 'CHECK_VIOLATION' }])
+await test('409 does not name a key of another table that a trigger wrote to, although MariaDB reports only ' +
+  'the name of the key', async (t, service) => {
+  await refuseAll(t, service, 409, [
+    { why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }
+  ])
+  await refuseAll(t, service, 409, [{
+    why: 'a trigger, a key of the same name',
+    table: 'checked',
+    body: { verb: 'insert', data: { n: 6 } },
+    code: 'UNIQUE_VIOLATION'
+  }])
+  await refuseAll(t, service, 409, [{
+    why: 'rows that refer to one that ' +
+    'a trigger deletes',
+    table: 'checked',
+    body: { verb: 'insert', data: { n: 7 } },
+    code: 'FOREIGN_KEY_VIOLATION'
+  }])
+  await refuseAll(t, service, 422, [{
+    why: 'an exception that looks like a key',
+    table: 'checked',
+    body: { verb: 'insert', data: { n: 8 } },
+    code: 'CHECK_VIOLATION'
+  }])
 })
 
 await test('a reference to a missing row is distinguished from a row that other rows reference', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const key = (name: string, column: string, referred: string, table = name.split('_')[0]): [string, string] => [`/data/${column}`, `foreign key "${lite ? `${table}_${column}` : name}" on "${column}" refers to ${referred}`]
-  const [customer, boss, deputy] = [key('orders_customer', 'customer_id', '"id" of "customers"'), key('staff_boss', 'boss', '"id" of "staff"'), key('staff_deputy', 'deputy', '"id" of "staff"')]
-  const [product, order] = [key('items_product', 'product_sku', '"sku" of "products"', 'order_items'), key('items_order', 'order_id', '"id" of "orders"', 'order_items')]
+  const key = (name: string, column: string, referred: string, table = name.split('_')[0]): [string, string] => [
+    `/data/${column}`, `foreign key "${lite ? `${table}_${column}` : name}" on "${column}" refers to ${referred}`
+  ]
+  const [customer, boss, deputy] = [
+    key('orders_customer', 'customer_id', '"id" of "customers"'), key('staff_boss', 'boss', '"id" of "staff"'),
+    key('staff_deputy', 'deputy', '"id" of "staff"')
+  ]
+  const [product, order] = [
+    key('items_product', 'product_sku', '"sku" of "products"', 'order_items'),
+    key('items_order', 'order_id', '"id" of "orders"', 'order_items')
+  ]
   // SQLite does not report which key it was: the message names the only one, or those that the catalog has
-  const referenced = (table: string, column: string, name: string, others: string): [string, string] => ['', lite ? `other rows refer to this one; keys that may: ${others}` : `rows of "${table}" refer to this one by "${column}" (foreign key "${name}")`]
-  const byOrders: [string, string] = ['', `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_customer_id' : 'orders_customer'}")`]
+  const referenced = (table: string, column: string, name: string, others: string): [string, string] => ['', lite
+    ? `other rows refer to this one; keys that may: ${others}`
+    : `rows of "${table}" refer to this one by "${column}" (foreign key "${name}")`]
+  const byOrders: [string, string] =
+    [
+      '',
+      `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_customer_id' : 'orders_customer'}")`
+    ]
   const ofStaff = '"deputy" of "staff", "boss" of "staff", "staff_id" of "visits"'
-  const [byBoss, byVisits] = [referenced('staff', 'boss', 'staff_boss', ofStaff), referenced('visits', 'staff_id', 'visits_staff', ofStaff)]
+  const [byBoss, byVisits] = [
+    referenced('staff', 'boss', 'staff_boss', ofStaff), referenced('visits', 'staff_id', 'visits_staff', ofStaff)
+  ]
   const code = 'FOREIGN_KEY_VIOLATION'
   await refuseAll(t, service, 409, [
-    { why: 'an insert', table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, code, details: [customer] },
-    { why: 'an update', table: 'orders', body: { verb: 'update', data: { customer_id: 99, note: 'x' }, filters: { id: 1 } }, code, details: [customer] },
-    { why: 'an update of every row found', table: 'orders', body: { verb: 'update', data: { customer_id: 99 }, filters: { id: [1, 2] } }, code, details: [customer] },
-    { why: 'one key of two, the other null', table: 'staff', body: { verb: 'insert', data: { id: 3, boss: null, deputy: 99 } }, code, details: [deputy] },
-    { why: 'one key of two, the other left out', table: 'staff', body: { verb: 'update', data: { boss: 99 }, filters: { id: 2 } }, code, details: [boss] },
+    {
+      why: 'an insert', table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, code, details: [customer]
+    },
+    {
+      why: 'an update',
+      table: 'orders',
+      body: {
+        verb: 'update', data: { customer_id: 99, note: 'x' }, filters: { id: 1 }
+      },
+      code,
+      details: [customer]
+    },
+    {
+      why: 'an update of every row found',
+      table: 'orders',
+      body: {
+        verb: 'update', data: { customer_id: 99 }, filters: { id: [1, 2] }
+      },
+      code,
+      details: [customer]
+    },
+    {
+      why: 'one key of two, the other null',
+      table: 'staff',
+      body: {
+        verb: 'insert', data: { id: 3, boss: null, deputy: 99 }
+      },
+      code,
+      details: [deputy]
+    },
+    {
+      why: 'one key of two, the other left out',
+      table: 'staff',
+      body: {
+        verb: 'update', data: { boss: 99 }, filters: { id: 2 }
+      },
+      code,
+      details: [boss]
+    },
     // SQLite does not report which foreign key was violated
-    { why: 'one key of two, the other right', table: 'order_items', body: { verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 } }, code, details: lite ? [product, order] : [order] },
-    { why: 'a delete of a row that others refer to', body: { verb: 'delete', filters: { id: 1 } }, code, details: [byOrders] },
-    { why: 'a change of what others refer to', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [byOrders] },
-    { why: 'a delete of a row that its own table refers to', table: 'staff', body: { verb: 'delete', filters: { id: 1 } }, code, details: [byBoss] },
-    { why: 'a change of what its own table refers to', table: 'staff', body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } }, code, details: [byBoss] },
-    { why: 'a delete that the key restricts', table: 'staff', body: { verb: 'delete', filters: { id: 2 } }, code, details: [byVisits] }
+    {
+      why: 'one key of two, the other right',
+      table: 'order_items',
+      body: {
+        verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 }
+      },
+      code,
+      details: lite ? [product, order] : [order]
+    },
+    {
+      why: 'a delete of a row that others refer to',
+      body: { verb: 'delete', filters: { id: 1 } },
+      code,
+      details: [
+        byOrders
+      ]
+    },
+    {
+      why: 'a change of what others refer to',
+      body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } },
+      code,
+      details: [byOrders]
+    },
+    {
+      why: 'a delete of a row that its ' +
+      'own table refers to',
+      table: 'staff',
+      body: { verb: 'delete', filters: { id: 1 } },
+      code,
+      details: [byBoss]
+    },
+    {
+      why: 'a change of what its own table refers to',
+      table: 'staff',
+      body: {
+        verb: 'update', data: { id: 77 }, filters: { id: 1 }
+      },
+      code,
+      details: [byBoss]
+    },
+    {
+      why: 'a delete that the key restricts',
+      table: 'staff',
+      body: {
+        verb: 'delete', filters: { id: 2 }
+      },
+      code,
+      details: [byVisits]
+    }
   ])
-  t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
+  t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as ' +
+    'staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
 })
 
 await test('422 for values that only the database can check', async (t, service) => {
   const insert = (data: object): object => ({ verb: 'insert', data })
   const cases: Case[] = [
-    { why: 'a check of the table', body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } }, code: 'CHECK_VIOLATION', details: service.engine === 'sqlite' ? [['', 'check constraint "credit_floor"']] : [['/data/credit', 'check constraint "credit_floor" on "credit"']] },
+    {
+      why: 'a check of the table',
+      body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } },
+      code: 'CHECK_VIOLATION',
+      details: service.engine === 'sqlite'
+        ? [['', 'check constraint "credit_floor"']]
+        : [
+            ['/data/credit', 'check constraint "credit_floor" on "credit"']
+          ]
+    },
     { why: 'a default that is null', table: 'defaults', body: insert({}), code: 'NOT_NULL_VIOLATION' },
     { why: 'an exception of a trigger', table: 'checked', body: insert({ n: 1 }), code: 'CHECK_VIOLATION' },
-    { why: 'an exception with a number of its own', table: 'checked', body: insert({ n: 2 }), code: service.engine === 'sqlite' ? 'VALUE_OUT_OF_RANGE' : 'CHECK_VIOLATION' }
+    {
+      why: 'an exception with a number of its own',
+      table: 'checked',
+      body: insert({ n: 2 }),
+      code: service.engine === 'sqlite' ? 'VALUE_OUT_OF_RANGE' : 'CHECK_VIOLATION'
+    }
   ]
   if (service.engine !== 'sqlite') {
     cases.push(
       { why: 'null from a trigger', table: 'checked', body: insert({ n: 4 }), code: 'NOT_NULL_VIOLATION' },
-      { why: 'an exception about a value, with a number that nobody knows', table: 'checked', body: insert({ n: 5 }), code: 'VALUE_OUT_OF_RANGE' },
-      { why: 'a character that the column has none for', table: 'checked', body: insert({ l: '😀' }), code: 'VALUE_OUT_OF_RANGE' },
-      { why: 'an update to such a character', table: 'checked', body: { verb: 'update', data: { l: '名' }, filters: { id: 1 } }, code: 'VALUE_OUT_OF_RANGE', details: [['/data/l', 'column "l"']] },
-      { why: 'a computed column that overflows', table: 'checked', body: insert({ n: 100 }), code: 'VALUE_OUT_OF_RANGE' }
+      {
+        why: 'an exception about a value, with a number ' +
+        'that nobody knows',
+        table: 'checked',
+        body: insert({ n: 5 }),
+        code: 'VALUE_OUT_OF_RANGE'
+      },
+      {
+        why: 'a character that the ' +
+        'column has none for',
+        table: 'checked',
+        body: insert({ l: '😀' }),
+        code: 'VALUE_OUT_OF_RANGE'
+      },
+      {
+        why: 'an update to such a character',
+        table: 'checked',
+        body: {
+          verb: 'update', data: { l: '名' }, filters: { id: 1 }
+        },
+        code: 'VALUE_OUT_OF_RANGE',
+        details: [['/data/l', 'column "l"']]
+      },
+      {
+        why: 'a computed column that overflows', table: 'checked', body: insert({ n: 100 }), code: 'VALUE_OUT_OF_RANGE'
+      }
     )
     await service.post('checked', insert({ id: 1, n: 0 }))
   }
   await refuseAll(t, service, 422, cases)
-  t.match(await service.sql('select (select count(*) from checked where id <> 1) as checked, (select count(*) from defaults) as defaults, (select min(credit) from customers) as credit'), [{ checked: 0, defaults: 0, credit: -3 }])
+  t.match(await service.sql('select (select count(*) from checked where id <> 1) as checked, (select count(*) from ' +
+    'defaults) as defaults, (select min(credit) from customers) as credit'), [{ checked: 0, defaults: 0, credit: -3 }])
 })
 
 await test('403 if the database account lacks a privilege', async (t, { url, sql }) => {
@@ -166,20 +375,36 @@ await test('403 if the database account lacks a privilege', async (t, { url, sql
   await sql(`grant select, insert (email, name) on ${name}.customers to ?`, [name])
   const { post } = await startService(t, Object.assign(new URL(url), { username: name, password: 'word' }).href)
   t.equal((await post('customers', { verb: 'select' })).status, 200)
-  for (const body of [{ verb: 'delete', filters: { id: 4 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 4 } }, { verb: 'insert', data: { email: 'x', name: 'x', note: 'x' } }]) {
+  for (const body of [
+    { verb: 'delete', filters: { id: 4 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 4 } },
+    { verb: 'insert', data: { email: 'x', name: 'x', note: 'x' } }
+  ]) {
     const answer = await post('customers', body)
     t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'], body.verb)
     t.equal(answer.json.error.message, 'The service\'s database account may not do this on "customers"')
   }
 }, servers)
 
-await test('a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run have distinct errors', async (t, service) => {
-  await refuseAll(t, service, 409, [{ why: 'a backtick', table: 'people', body: { verb: 'insert', data: { id: 1, boss: 2 } }, code: 'FOREIGN_KEY_VIOLATION', details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss" refers to "id" of "people"']] }])
+await test('a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run ' +
+  'have distinct errors', async (t, service) => {
+  await refuseAll(t, service, 409, [{
+    why: 'a backtick',
+    table: 'people',
+    body: { verb: 'insert', data: { id: 1, boss: 2 } },
+    code: 'FOREIGN_KEY_VIOLATION',
+    details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss" refers to "id" of "people"']]
+  }])
   await refuseAll(t, service, 422, [
     { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },
-    { why: 'a trigger on its own table', table: 'endless', body: { verb: 'insert', data: { id: 1 } }, code: 'CHECK_VIOLATION' }
+    {
+      why: 'a trigger on its own table',
+      table: 'endless',
+      body: { verb: 'insert', data: { id: 1 } },
+      code: 'CHECK_VIOLATION'
+    }
   ])
-  t.match(await service.sql('select (select count(*) from people) + (select count(*) from years) + (select count(*) from endless) as count'), [{ count: 0 }])
+  t.match(await service.sql('select (select count(*) from people) + (select count(*) from years) + (select count(*) ' +
+    'from endless) as count'), [{ count: 0 }])
 }, servers)
 
 const deferred = 'deferrable initially deferred'
@@ -196,33 +421,63 @@ const deferredTables = {
   mysql: []
 }
 const STRANGER = 'a-token-that-does-not-see-customers-012345'
-const tokens = [{ name: 'stranger', sha256: hashToken(STRANGER), permissions: [...VERBS], databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } } }]
+const tokens = [{
+  name: 'stranger',
+  sha256: hashToken(STRANGER),
+  permissions: [...VERBS],
+  databases: {
+    shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } }
+  }
+}]
 
-const customer = { path: '/data/customer_id', message: 'foreign key "orders_customer_id" on "customer_id" refers to "id" of "customers"' }
+const customer = {
+  path: '/data/customer_id', message: 'foreign key "orders_customer_id" on "customer_id" refers to "id" of "customers"'
+}
 const refused = (...details: object[]) => ({ status: 409, json: { error: { code: 'FOREIGN_KEY_VIOLATION', details } } })
-const inOperation = (index: number, { path, message }: typeof customer) => ({ path: `/operations/${index}${path}`, message })
+const inOperation = (index: number, { path, message }: typeof customer) => ({
+  path: `/operations/${index}${path}`, message
+})
 const testDeferred = sharedOnEachEngine(t, { schema: deferredTables, only: ['sqlite'], tokens })
 const insert = (data: unknown) => ({ verb: 'insert', data })
 
-await testDeferred('the error of COMMIT names the key that it refused, and a dry run finds it', async (t, { post, sql }) => {
+await testDeferred('the error of COMMIT names the key that it refused, and ' +
+  'a dry run finds it', async (t, { post, sql }) => {
   const keep = async () => sql('select * from orders')
   const before = await keep()
   for (const dryRun of [false, true]) {
-    const send = async (body: object, token?: string) => await post('orders', { ...body, dryRun }, token === undefined ? {} : { token })
+    const send = async (body: object, token?: string) =>
+      await post('orders', { ...body, dryRun }, token === undefined ? {} : { token })
     t.match(await send(insert({ shop_id: 1, customer_id: 9 })), refused(customer))
     t.same((await send(insert({ shop_id: 1, customer_id: 9 }))).json.error.details, [customer])
     t.match(await send({ verb: 'update', data: { shop_id: 1, customer_id: 9 }, filters: { id: 1 } }), refused(customer))
-    t.same((await send(insert({ id: 5, shop_id: 1, customer_id: 9 }), STRANGER)).json.error.details, [], 'a hidden column is not named')
+    t.same(
+      (await send(insert({ id: 5, shop_id: 1, customer_id: 9 }), STRANGER)).json.error.details, [],
+      'a hidden column is not named'
+    )
     t.match(await send(insert({ id: 5, parent_id: 5, customer_id: 9 })), refused(customer), 'a row may refer to itself')
-    t.match(await send({ ...insert([{ id: 5, shop_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }]) }), { status: 409 })
+    t.match(await send({ ...insert([{ id: 5, shop_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }]) }), {
+      status: 409
+    })
     t.same(await keep(), before)
     t.match(await send(insert({ id: 5, parent_id: 5, customer_id: 1 })), { status: 200 })
     if (!dryRun) await sql('delete from orders where id = 5')
   }
-  t.match(await post('orders', insert([{ id: 5, parent_id: 1, customer_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }])), refused({ ...customer, path: '/data/1/customer_id' }))
-  for (const dryRun of [false, true]) t.same((await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200)
+  t.match(
+    await post('orders', insert([{ id: 5, parent_id: 1, customer_id: 1 }, { id: 6, parent_id: 5, customer_id: 9 }])),
+    refused({ ...customer, path: '/data/1/customer_id' })
+  )
+  for (const dryRun of [false, true]) {
+    t.same(
+      (await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200
+    )
+  }
   await sql('insert into customers values (1)')
-  for (const dryRun of [true, false]) t.match(await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }), refused({ path: '', message: 'rows of "orders" refer to this one by "shop_id" (foreign key "orders_shop_id")' }))
+  for (const dryRun of [true, false]) {
+    t.match(
+      await post('shops', { verb: 'delete', filters: { id: 1 }, dryRun }),
+      refused({ path: '', message: 'rows of "orders" refer to this one by "shop_id" (foreign key "orders_shop_id")' })
+    )
+  }
   t.same(await keep(), before)
 })
 
@@ -231,10 +486,18 @@ await testDeferred('the error of COMMIT names the operation of the key', async (
   const good = { table: 'orders', ...insert({ id: 8, shop_id: 1, customer_id: 1 }) }
   for (const dryRun of [false, true]) {
     const send = (...operations: object[]) => operate({ operations, dryRun })
-    t.same((await send(good, bad, { table: 'shops', verb: 'select', lock: true }, { ...good, data: { shop_id: 1 } })).json.error.details, [inOperation(1, customer)])
-    t.same((await send(bad, good, { table: 'orders', verb: 'update', data: { customer_id: 1 }, filters: { id: 7 } }, { table: 'shops', verb: 'delete', filters: { id: 1 } })).json.error.details, [], 'the first one is cured, the last one is not certain')
-    t.match(await send(bad, { table: 'customers', ...insert({ id: 9 }) }, { table: 'orders', verb: 'delete', filters: { id: 7 } }, { table: 'customers', verb: 'delete', filters: { id: 9 } }), { status: 200 })
-    t.match(await send(good, { table: 'orders', ...insert([{ shop_id: 1 }, { customer_id: 9 }]) }), refused({ path: '/operations/1', message: customer.message }))
+    t.same((await send(good, bad, { table: 'shops', verb: 'select', lock: true }, {
+      ...good, data: { shop_id: 1 }
+    })).json.error.details, [inOperation(1, customer)])
+    t.same((await send(bad, good, { table: 'orders', verb: 'update', data: { customer_id: 1 }, filters: { id: 7 } }, {
+      table: 'shops', verb: 'delete', filters: { id: 1 }
+    })).json.error.details, [], 'the first one is cured, the last one is not certain')
+    t.match(await send(bad, { table: 'customers', ...insert({ id: 9 }) }, {
+      table: 'orders', verb: 'delete', filters: { id: 7 }
+    }, { table: 'customers', verb: 'delete', filters: { id: 9 } }), { status: 200 })
+    t.match(await send(good, { table: 'orders', ...insert([{ shop_id: 1 }, { customer_id: 9 }]) }), refused({
+      path: '/operations/1', message: customer.message
+    }))
   }
   t.same(await sql('select id from orders'), [{ id: 1 }])
 })
@@ -243,12 +506,18 @@ const logs: OnWrite = async ({ tx }) => {
   await tx.execute({ table: 'log', body: insert({ order_id: 99 }), grant: { permissions: ['insert'] } })
 }
 
-await onEachEngine(t, 'the key of a write of a hook that COMMIT refuses is not told to the client', { schema: deferredTables, only: ['sqlite'], options: { onWrite: logs } as Partial<RowQueryOptions> }, async (t, { post, operate, server: { rows }, sql }) => {
+await onEachEngine(t, 'the key of a write of a hook that COMMIT refuses is not told to the client', {
+  schema: deferredTables, only: ['sqlite'], options: { onWrite: logs } as Partial<RowQueryOptions>
+}, async (t, { post, operate, server: { rows }, sql }) => {
   const good = insert({ shop_id: 1 })
   for (const dryRun of [false, true]) {
-    t.same((await post('orders', { ...good, dryRun })).json.error, { code: 'FOREIGN_KEY_VIOLATION', message: 'A foreign key does not allow this change', details: [] })
+    t.same((await post('orders', { ...good, dryRun })).json.error, {
+      code: 'FOREIGN_KEY_VIOLATION', message: 'A foreign key does not allow this change', details: []
+    })
     t.same((await operate({ operations: [{ table: 'orders', ...good }], dryRun })).json.error.details, [])
-    await t.rejects(rows.transaction('shop', (tx) => tx.execute({ table: 'orders', body: good, grant: { permissions: ['insert'] } }), { dryRun }), { code: 'FOREIGN_KEY_VIOLATION', details: [] })
+    await t.rejects(rows.transaction(
+      'shop', (tx) => tx.execute({ table: 'orders', body: good, grant: { permissions: ['insert'] } }), { dryRun }
+    ), { code: 'FOREIGN_KEY_VIOLATION', details: [] })
   }
   t.same(await sql('select id from orders'), [{ id: 1 }])
 })

@@ -8,7 +8,8 @@ const LIMIT = 100
 
 /** `created` has NULLs and ties, `kind` has long runs of ties, `code` has a collation. */
 const schema = (): string[] => {
-  const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 union select 7 union select 8 union select 9)'
+  const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 ' +
+    'union select 7 union select 8 union select 9)'
   return [
     `create table events (
       id int not null auto_increment primary key, tenant int not null, created datetime null, price int not null, kind enum('b', 'c', 'a') not null, code varchar(10) not null,
@@ -21,21 +22,36 @@ const schema = (): string[] => {
 }
 
 const pages: Array<{ orderBy?: string, filters?: object, only?: string }> = [
-  {}, { orderBy: 'id DESC' }, { orderBy: 'created' }, { orderBy: 'created DESC' }, { orderBy: 'price DESC, created' }, { orderBy: 'price, created DESC', only: 'mariadb' }, { orderBy: 'kind' }, { orderBy: 'kind DESC' },
-  { orderBy: 'created DESC', filters: { tenant: 1 } }, { orderBy: 'created', filters: { tenant: { $in: [1] } } }, { orderBy: 'tenant, created', filters: { tenant: 1 } }, { orderBy: 'tenant DESC, created DESC', filters: { tenant: 2 } },
+  {}, { orderBy: 'id DESC' }, { orderBy: 'created' }, { orderBy: 'created DESC' }, { orderBy: 'price DESC, created' },
+  { orderBy: 'price, created DESC', only: 'mariadb' }, { orderBy: 'kind' }, { orderBy: 'kind DESC' },
+  { orderBy: 'created DESC', filters: { tenant: 1 } }, { orderBy: 'created', filters: { tenant: { $in: [1] } } }, {
+    orderBy: 'tenant, created', filters: { tenant: 1 }
+  }, { orderBy: 'tenant DESC, created DESC', filters: { tenant: 2 } },
   { orderBy: 'tenant DESC, created DESC' }, { orderBy: 'code DESC', filters: { tenant: 2 } },
   { orderBy: 'created DESC', filters: { tenant: 1, created: { $lt: '2020-03-01T00:00:00' } } }
 ]
 
 /** The position at a share of the rows, as the service gives it for the row there. */
-async function positionAt ({ post, sql }: Service, { orderBy, filters }: typeof pages[number], share: number): Promise<unknown> {
-  const where = Object.entries(filters ?? {}).map(([name, value]) => `${name} ${typeof value === 'number' ? `= ${value}` : value.$in !== undefined ? `= ${value.$in[0]}` : `< '${value.$lt}'`}`).join(' and ') || '1 = 1'
+async function positionAt (
+  { post, sql }: Service, { orderBy, filters }: typeof pages[number], share: number
+): Promise<unknown> {
+  const where = Object.entries(filters ?? {}).map(
+    ([name, value]) =>
+      `${name} ${typeof value === 'number' ? `= ${value}` : value.$in !== undefined ? `= ${value.$in[0]}` : `< '${value.$lt}'`}`
+  ).join(' and ') || '1 = 1'
   const direction = /DESC$/.test(orderBy ?? '') ? 'desc' : 'asc'
   const [{ matching }] = await sql(`select count(*) matching from events where ${where}`)
-  const [{ id }] = await sql(`select id from events where ${where} order by ${orderBy ?? 'id'}${/\bid\b/.test(orderBy ?? 'id') ? '' : `, id ${direction}`} limit 1 offset ${Math.floor(matching * share)}`)
-  const { json } = await post('events', { verb: 'select', filters: { id }, ...orderBy !== undefined && { orderBy }, limit: 1, after: null })
+  const [{ id }] =
+    await sql(
+      `select id from events where ${where} order by ${orderBy ?? 'id'}${/\bid\b/.test(orderBy ?? 'id') ? '' : `, id ${direction}`} limit 1 offset ${Math.floor(matching * share)}`
+    )
+  const { json } = await post('events', {
+    verb: 'select', filters: { id }, ...orderBy !== undefined && { orderBy }, limit: 1, after: null
+  })
   const [row] = json.data.rows
-  return Object.fromEntries([...new Set([...(orderBy ?? 'id').split(', ').map((term) => term.split(' ')[0] as string), 'id'])].map((name) => [name, row[name]]))
+  return Object.fromEntries([
+    ...new Set([...(orderBy ?? 'id').split(', ').map((term) => term.split(' ')[0] as string), 'id'])
+  ].map((name) => [name, row[name]]))
 }
 
 /** The rows that the last statement of the service reads, by the server's own counters. */
@@ -43,12 +59,18 @@ async function readBy ({ sql, statements }: Service): Promise<{ read: number, so
   const statement = statements().at(-1) as string
   await sql('flush status')
   await sql(statement)
-  const counters = new Map((await sql("show session status where Variable_name like 'Handler_read%' or Variable_name = 'Sort_rows'")).map((row) => [row.Variable_name, Number(row.Value)]))
-  const read = [...counters].filter(([name]) => name.startsWith('Handler_read')).reduce((sum, [, value]) => sum + value, 0)
+  const counters = new Map((await sql(
+    "show session status where Variable_name like 'Handler_read%' or Variable_name = 'Sort_rows'"
+  )).map((row) => [row.Variable_name, Number(row.Value)]))
+  const read = [...counters].filter(([name]) => name.startsWith('Handler_read')).reduce(
+    (sum, [, value]) => sum + value, 0
+  )
   return { read, sorted: counters.get('Sort_rows') as number, statement }
 }
 
-await onEachEngine(t, 'a page far into a table reads as many rows as the first one', { schema, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 } }, async (t, service) => {
+await onEachEngine(t, 'a page far into a table reads as many rows as the first one', {
+  schema, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 }
+}, async (t, service) => {
   for (const { only, ...page } of pages) {
     // MySQL does not read backwards an index whose parts have different directions
     if (only !== undefined && only !== service.engine) continue
@@ -64,19 +86,23 @@ await onEachEngine(t, 'a page far into a table reads as many rows as the first o
   }
 })
 
-// What members cost: statements, and rows read by the server's own counters, also where one row has many more related rows than the others.
+// What members cost: statements, and rows read by the server's own counters, also where one row has many more related
+// rows than the others.
 
 const PARENTS = 300
 const MANY = 20_000
 const CROWDED = 50
 const EACH = [1, 3, 8]
 
-const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 union select 7 union select 8 union select 9)'
-const numbers = `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e) numbers`
+const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 ' +
+  'union select 7 union select 8 union select 9)'
+const numbers =
+  `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e) numbers`
 
 /** Each parent has 1, 3 or 8 children in a table, and one of them has many. */
 const schemaOfIncludeCost = (): string[] => [
-  'create table parents (id int not null primary key, wide bigint unsigned, code varchar(8) not null, tenant int not null)',
+  'create table parents (id int not null primary key, wide bigint unsigned, code varchar(8) not null, ' +
+    'tenant int not null)',
   `insert into parents select n + 1, if(n = 7, 18446744073709551615, n + 1), concat('c', n + 1), 1 from ${numbers} where n < ${PARENTS}`,
   ...EACH.flatMap((each) => [
     `create table children${each} (id int not null auto_increment primary key, parent_id int not null, wide int not null, code varchar(8) not null, tenant int not null, line int not null, note varchar(20) not null,
@@ -87,97 +113,212 @@ const schemaOfIncludeCost = (): string[] => [
   'analyze table parents, children1, children3, children8'
 ]
 
-const ons: Array<readonly [on: Record<string, string>, filters?: object]> = [[{ id: 'parent_id' }], [{ wide: 'wide' }], [{ code: 'code' }], [{ id: 'parent_id', tenant: 'tenant' }], [{ id: 'parent_id' }, { tenant: 1 }]]
+const ons: Array<readonly [on: Record<string, string>, filters?: object]> = [
+  [{ id: 'parent_id' }], [{ wide: 'wide' }], [{ code: 'code' }], [{ id: 'parent_id', tenant: 'tenant' }],
+  [{ id: 'parent_id' }, { tenant: 1 }]
+]
 
 /** Rows that the statements read, by the counters of the server. */
 async function countRead (sql: (statement: string) => Promise<any[]>, statements: readonly string[]): Promise<number> {
   await sql('flush status')
   for (const statement of statements) await sql(statement)
-  return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce((sum, { Value: value }) => sum + Number(value), 0)
+  return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce(
+    (sum, { Value: value }) => sum + Number(value), 0
+  )
 }
 
 /** What a list may read: the rows returned, six for each value, and limit + 1 for each 250 values. */
-const mostRead = ({ returned, values, limit }: { readonly returned: number, readonly values: number, readonly limit: number }): number =>
+const mostRead = ({ returned, values, limit }: {
+  readonly returned: number, readonly values: number, readonly limit: number
+}): number =>
   returned + 6 * values + Math.ceil(values / 250) * (limit + 1)
 
-await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for one row`, { schema: schemaOfIncludeCost, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 } }, async (t, { post, sql, statements }) => {
+await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for one row`, {
+  schema: schemaOfIncludeCost, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 }
+}, async (t, { post, sql, statements }) => {
   for (const [index, [each, [on, filters]]] of EACH.flatMap((each) => ons.map((on) => [each, on] as const)).entries()) {
-    for (const [order, limit] of index % 2 === 0 ? [['line', 1], ['line DESC', 5], ['line', 100]] as const : [['line DESC', 1], ['line', 5], ['line DESC', 100]] as const) {
-      const children = { table: `children${each}`, on, ...filters !== undefined && { filters }, columns: ['parent_id', 'line'], orderBy: order, limit }
+    for (const [order, limit] of index % 2 === 0
+      ? [
+          ['line', 1], ['line DESC', 5], ['line', 100]
+        ] as const
+      : [['line DESC', 1], ['line', 5], ['line DESC', 100]] as const) {
+      const children = {
+        table: `children${each}`,
+        on,
+        ...filters !== undefined &&
+        { filters },
+        columns: ['parent_id', 'line'],
+        orderBy: order,
+        limit
+      }
       statements()
-      const { json } = await post('parents', { verb: 'select', columns: ['id', 'wide'], orderBy: 'id', limit: 200, include: { children } })
+      const { json } = await post('parents', {
+        verb: 'select', columns: ['id', 'wide'], orderBy: 'id', limit: 200, include: { children }
+      })
       const sent = statements().filter((statement) => statement.includes(`\`children${each}\``))
       const rows = json.data.rows as Array<{ id: number, children: Array<{ line: number, parent_id: number }> }>
       for (const { id, children } of rows) {
-        const lines = id === 8 && 'wide' in on ? [] : [...Array(each).keys(), ...id === CROWDED ? Array.from({ length: MANY }, (_, index) => 100 + index) : []]
+        const lines = id === 8 && 'wide' in on
+          ? []
+          : [
+              ...Array(each).keys(), ...id === CROWDED ? Array.from({ length: MANY }, (_, index) => 100 + index) : []
+            ]
         const wanted = (order === 'line' ? lines : lines.reverse()).slice(0, limit)
-        if (JSON.stringify(children) !== JSON.stringify(wanted.map((line) => ({ parent_id: id, line })))) t.fail(`${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`)
+        if (JSON.stringify(children) !== JSON.stringify(wanted.map((line) => ({ parent_id: id, line })))) {
+          t.fail(
+          `${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`
+          )
+        }
       }
       t.ok(sent.length <= 2, `${sent.length} statements`)
       const read = await countRead(sql, sent)
-      const most = mostRead({ returned: rows.reduce((sum, { children }) => sum + children.length, 0), values: 200, limit })
-      t.ok(read <= most, `${JSON.stringify({ each, on, filters, order, limit })}: ${read} rows read, at most ${most}: ${sent[0]?.slice(0, 300)}`)
+      const most = mostRead({
+        returned: rows.reduce((sum, { children }) => sum + children.length, 0), values: 200, limit
+      })
+      t.ok(
+        read <= most,
+        `${JSON.stringify({ each, on, filters, order, limit })}: ${read} rows read, at most ${most}: ${sent[0]?.slice(0, 300)}`
+      )
     }
   }
-  for (const [order, first, most] of [['line', 0, 200], ['line DESC', 100 + MANY - 1, 200], ['note', 0, 2 * MANY + 400]] as const) {
+  for (const [order, first, most] of [
+    ['line', 0, 200], ['line DESC', 100 + MANY - 1, 200], ['note', 0, 2 * MANY + 400]
+  ] as const) {
     statements()
-    const { json } = await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 200, include: { first: { table: 'children1', on: { id: 'parent_id' }, as: 'object', columns: ['line'], orderBy: order } } })
-    t.strictSame(json.data.rows.map(({ first }: { first: object }) => first), Array.from({ length: 200 }, (_, index) => ({ line: index + 1 === CROWDED ? first : 0 })))
+    const { json } = await post('parents', {
+      verb: 'select',
+      columns: ['id'],
+      orderBy: 'id',
+      limit: 200,
+      include: {
+        first: { table: 'children1', on: { id: 'parent_id' }, as: 'object', columns: ['line'], orderBy: order }
+      }
+    })
+    t.strictSame(json.data.rows.map(({ first }: { first: object }) => first), Array.from(
+      { length: 200 }, (_, index) => ({ line: index + 1 === CROWDED ? first : 0 })
+    ))
     const sent = statements().filter((statement) => statement.includes('`children1`'))
     t.equal(sent.length, 1)
     const read = await countRead(sql, sent)
     t.ok(read <= most, `an object ordered by ${order}: ${read} rows read, at most ${most}`)
   }
   statements()
-  const { json } = await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 200, include: { children: { table: 'children3', on: { id: 'parent_id' }, limit: 5, orderBy: 'parent.code, line', columns: ['line'], include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } } } } })
-  t.strictSame(json.data?.rows.map(({ children }: { children: unknown[] }) => children), Array.from({ length: 200 }, (_, index) => Array.from({ length: index + 1 === CROWDED ? 5 : 3 }, (_, line) => ({ line: line < 3 ? line : 97 + line, parent: { code: `c${index + 1}` } }))), JSON.stringify(json.error))
+  const {
+    json
+  } = await post('parents', {
+    verb: 'select',
+    columns: ['id'],
+    orderBy: 'id',
+    limit: 200,
+    include: {
+      children: {
+        table: 'children3',
+        on: { id: 'parent_id' },
+        limit: 5,
+        orderBy: 'parent.code, line',
+        columns: ['line'],
+        include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } }
+      }
+    }
+  })
+  t.strictSame(json.data?.rows.map(({ children }: { children: unknown[] }) => children), Array.from(
+    { length: 200 },
+    (_, index) => Array.from({ length: index + 1 === CROWDED ? 5 : 3 }, (_, line) => ({
+      line: line < 3 ? line : 97 + line, parent: { code: `c${index + 1}` }
+    }))
+  ), JSON.stringify(json.error))
   const sorted = statements().filter((statement) => statement.includes('`children3`'))
   t.equal(sorted.length, 1, 'an order by a member reads every related row, once')
   const reads = await countRead(sql, sorted)
   t.ok(reads <= 3 * (MANY + 3 * 200), `a list ordered by its member: ${reads} rows read`)
   for (const orderBy of ['line', 'line DESC', 'id']) {
     statements()
-    const { json } = await post('parents', { verb: 'select', columns: ['id'], filters: { id: CROWDED }, include: { children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 } } })
+    const { json } = await post('parents', {
+      verb: 'select',
+      columns: ['id'],
+      filters: { id: CROWDED },
+      include: {
+        children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 }
+      }
+    })
     t.equal(json.data.rows[0].children.length, 10)
     const read = await countRead(sql, statements().filter((statement) => statement.includes('`children1`')))
     // no index has the order by the key
-    if (orderBy !== 'id') t.ok(read <= mostRead({ returned: 10, values: 1, limit: 10 }), `one row alone, ordered by ${orderBy}: ${read} rows read`)
+    if (orderBy !== 'id') {
+      t.ok(
+        read <= mostRead({ returned: 10, values: 1, limit: 10 }),
+      `one row alone, ordered by ${orderBy}: ${read} rows read`
+      )
+    }
   }
   statements()
-  t.equal((await post('parents', { verb: 'select', columns: ['id'], orderBy: 'id', limit: 300, include: { children: { table: 'children1', on: { id: 'parent_id' }, limit: 2 } } })).json.data.count, 300)
-  t.ok(statements().filter((statement) => statement.includes('`children1`')).length <= 4, 'at most two statements for each 250 values')
+  t.equal((await post('parents', {
+    verb: 'select',
+    columns: ['id'],
+    orderBy: 'id',
+    limit: 300,
+    include: {
+      children: { table: 'children1', on: { id: 'parent_id' }, limit: 2 }
+    }
+  })).json.data.count, 300)
+  t.ok(
+    statements().filter((statement) => statement.includes('`children1`')).length <= 4,
+    'at most two statements for each 250 values'
+  )
 })
 
 const MILLION = 1_000_000
 
 await onEachEngine(t, 'one row of 100 may have a million related ones', {
   schema: (engine) => [
-    'create table parents (id int not null primary key)', 'create table children (parent_id int not null, line int not null, primary key (parent_id, line))',
+    'create table parents (id int not null primary key)',
+    'create table children (parent_id int not null, line int not null, primary key (parent_id, line))',
     'insert into parents values ' + Array.from({ length: 100 }, (_, index) => `(${index + 1})`).join(),
     'insert into children select id, 1 from parents', 'insert into children select id, 2 from parents',
     ...engine === 'mariadb'
       ? [`insert into children select ${CROWDED}, seq from seq_3_to_${MILLION}`]
-      : [`set cte_max_recursion_depth = ${MILLION}`, `insert into children with recursive numbers (n) as (select 3 union all select n + 1 from numbers where n < ${MILLION}) select ${CROWDED}, n from numbers`],
+      : [
+        `set cte_max_recursion_depth = ${MILLION}`,
+        `insert into children with recursive numbers (n) as (select 3 union all select n + 1 from numbers where n < ${MILLION}) select ${CROWDED}, n from numbers`
+        ],
     'analyze table parents, children'
   ],
   only: ['mariadb', 'mysql'],
   database: { statementTimeout: 60_000 }
 }, async (t, { post, sql, statements }) => {
-  for (const [orderBy, limit, first] of [['line', 5, 1], ['line DESC', 5, MILLION], ['line', 100, 1], ['line DESC', 1, MILLION]] as const) {
+  for (const [orderBy, limit, first] of [
+    ['line', 5, 1], ['line DESC', 5, MILLION], ['line', 100, 1], ['line DESC', 1, MILLION]
+  ] as const) {
     statements()
-    const { json } = await post('parents', { verb: 'select', include: { children: { on: { id: 'parent_id' }, columns: ['line'], orderBy, limit } } })
+    const { json } = await post('parents', {
+      verb: 'select', include: { children: { on: { id: 'parent_id' }, columns: ['line'], orderBy, limit } }
+    })
     const rows = json.data.rows as Array<{ id: number, children: Array<{ line: number }> }>
-    t.same(rows.map(({ children }) => children.length), rows.map(({ id }) => id === CROWDED ? limit : Math.min(2, limit)))
+    t.same(
+      rows.map(({ children }) => children.length), rows.map(({ id }) => id === CROWDED ? limit : Math.min(2, limit))
+    )
     t.equal(rows[CROWDED - 1]?.children[0]?.line, first)
     const read = await countRead(sql, statements().filter((statement) => statement.includes('`children`')))
-    const most = mostRead({ returned: rows.reduce((sum, { children }) => sum + children.length, 0), values: 100, limit })
+    const most = mostRead({
+      returned: rows.reduce((sum, { children }) => sum + children.length, 0), values: 100, limit
+    })
     t.ok(read <= most, `${orderBy} ${limit}: ${read} rows read, at most ${most}`)
   }
 })
 
-await onEachEngine(t, 'a member that is one row is joined: no statement of its own, and no transaction', { schema: schemaOfIncludeCost, only: ['mariadb', 'mysql'] }, async (t, { post, sql, statements }) => {
+await onEachEngine(t, 'a member that is one row is joined: no statement of its own, and no transaction', {
+  schema: schemaOfIncludeCost, only: ['mariadb', 'mysql']
+}, async (t, { post, sql, statements }) => {
   statements()
-  const { json } = await post('children1', { verb: 'select', columns: ['parent_id'], orderBy: 'id', limit: 100, include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } } })
+  const { json } = await post('children1', {
+    verb: 'select',
+    columns: [
+      'parent_id'
+    ],
+    orderBy: 'id',
+    limit: 100,
+    include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } }
+  })
   for (const { parent_id: id, parent } of json.data.rows) if (parent.code !== `c${id}`) t.fail(`${id}: ${parent.code}`)
   t.equal(json.data.count, 100)
   const sent = statements()
@@ -185,7 +326,14 @@ await onEachEngine(t, 'a member that is one row is joined: no statement of its o
   const read = await countRead(sql, sent)
   t.ok(read <= 300, `${read} rows read`)
   statements()
-  const groups = await post('children1', { verb: 'select', filters: { id: { $lte: 1000 } }, groupBy: [{ code: { parent: 'code' } }], aggregates: { n: { $count: '*' } }, include: { parent: { table: 'parents', on: { parent_id: 'id' } } }, limit: 1000 })
+  const groups = await post('children1', {
+    verb: 'select',
+    filters: { id: { $lte: 1000 } },
+    groupBy: [{ code: { parent: 'code' } }],
+    aggregates: { n: { $count: '*' } },
+    include: { parent: { table: 'parents', on: { parent_id: 'id' } } },
+    limit: 1000
+  })
   t.equal(groups.json.data?.count, PARENTS, JSON.stringify(groups.json.error))
   const grouped = statements()
   t.equal(grouped.length, 1)
@@ -195,26 +343,48 @@ await onEachEngine(t, 'a member that is one row is joined: no statement of its o
 })
 
 await onEachEngine(t, 'a list of long texts or with many filters is divided into statements that the database takes', {
-  schema: () => ['create table words (id integer not null primary key, word varchar(8000) not null)', 'create index by_word on words (word)'],
+  schema: () => [
+    'create table words (id integer not null primary key, word varchar(8000) not null)',
+    'create index by_word on words (word)'
+  ],
   only: ['sqlite'],
   // a busy machine
   database: { statementTimeout: 60_000 }
 }, async (t, { post, statements }) => {
   const word = (id: number): string => `${id} `.padEnd(7000, 'x')
-  for (let from = 0; from < 400; from += 100) t.equal((await post('words', { verb: 'insert', data: Array.from({ length: 100 }, (_, index) => ({ id: from + index, word: word(from + index) })) })).status, 200)
-  for (const [rows, filters] of [[400, {}], [50, { id: { $in: Array.from({ length: 1000 }, (_, index) => index) } }]] as const) {
+  for (let from = 0; from < 400; from += 100) {
+    t.equal((await post('words', {
+      verb: 'insert', data: Array.from({ length: 100 }, (_, index) => ({ id: from + index, word: word(from + index) }))
+    })).status, 200)
+  }
+  for (const [rows, filters] of [
+    [400, {}], [50, { id: { $in: Array.from({ length: 1000 }, (_, index) => index) } }]
+  ] as const) {
     statements()
-    const { json } = await post('words', { verb: 'select', columns: ['id'], orderBy: 'id', limit: rows, include: { same: { table: 'words', on: { word: 'word' }, columns: ['id'], filters } } })
-    t.same(json.data?.rows, Array.from({ length: rows }, (_, id) => ({ id, same: [{ id }] })), JSON.stringify(json).slice(0, 300))
+    const { json } = await post('words', {
+      verb: 'select',
+      columns: ['id'],
+      orderBy: 'id',
+      limit: rows,
+      include: {
+        same: { table: 'words', on: { word: 'word' }, columns: ['id'], filters }
+      }
+    })
+    t.same(
+      json.data?.rows, Array.from({ length: rows }, (_, id) => ({ id, same: [{ id }] })),
+      JSON.stringify(json).slice(0, 300)
+    )
     t.ok(statements().length > 2)
   }
 })
 
-// What filters by related rows cost: rows read by the server's own counters, with as many related rows as a table can hold.
+// What filters by related rows cost: rows read by the server's own counters, with as many related rows as a table can
+// hold.
 
 const PARENTS_OF_RELATED_COST = 1000
 const EACH_OF_RELATED_COST = 1000
-const numbersOfRelatedCost = `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n + 100000 * f.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e, ${ten} f) numbers`
+const numbersOfRelatedCost =
+  `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n + 100000 * f.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e, ${ten} f) numbers`
 
 /** Each parent has a child of each `sku`, and children of each `sku` have all parents. */
 const schemaOfRelatedCost = (): string[] => [
@@ -227,28 +397,62 @@ const schemaOfRelatedCost = (): string[] => [
 
 const on = { id: 'parent_id' }
 
-/** Filters, how many rows are asked for, how many come, and how many may be read for each row that is looked at, besides the row itself. */
+/**
+ * Filters, how many rows are asked for, how many come, and how many may be read for each row that is looked at, besides
+ * the row itself.
+ */
 const cases: Array<[name: string, filters: object, rows: number, each: number]> = [
   ['some, and the first related row passes', { $some: { children: { on } } }, 100, 2],
-  ['some, with another index for its filter', { $some: { children: { on, filters: { sku: 999 } } } }, 10, EACH_OF_RELATED_COST + 2],
-  ['none, with another index for its filter, and no related row passes', { $none: { children: { on, filters: { sku: 1000 } } } }, 10, EACH_OF_RELATED_COST + 2],
-  ['none, in an index that begins with what the filter holds equal', { $none: { children: { on, filters: { kind: 2 } } } }, 100, 2],
-  ['some, in an index that begins with what the filter holds equal', { $some: { children: { on, filters: { kind: 1 } } } }, 100, 2],
+  [
+    'some, with another index for its filter', { $some: { children: { on, filters: { sku: 999 } } } }, 10,
+    EACH_OF_RELATED_COST + 2
+  ],
+  [
+    'none, with another index for its filter, and no related row passes',
+    { $none: { children: { on, filters: { sku: 1000 } } } }, 10, EACH_OF_RELATED_COST + 2
+  ],
+  ['none, in an index that begins with what the filter holds equal', {
+    $none: { children: { on, filters: { kind: 2 } } }
+  }, 100, 2],
+  ['some, in an index that begins with what the filter holds equal', {
+    $some: { children: { on, filters: { kind: 1 } } }
+  }, 100, 2],
   ['at least three', { $some: { children: { on, count: { $gte: 3 } } } }, 100, 4],
-  ['at most as many as there are', { $some: { children: { on, count: { $lte: EACH_OF_RELATED_COST } } } }, 10, EACH_OF_RELATED_COST + 2],
-  ['between two and some', { $some: { children: { on, count: { $between: [2, EACH_OF_RELATED_COST] } } } }, 10, EACH_OF_RELATED_COST + 5],
-  ['two levels', { $some: { children: { on, filters: { kind: 1, $some: { parents: { on: { parent_id: 'id' }, filters: { code: { $startsWith: 'c' } } } } } } } }, 100, 4],
-  ['none of two levels', { $none: { children: { on, filters: { kind: 1, $none: { parents: { on: { parent_id: 'id' } } } } } } }, 5, 2 * EACH_OF_RELATED_COST + 2],
+  [
+    'at most as many as there are', { $some: { children: { on, count: { $lte: EACH_OF_RELATED_COST } } } }, 10,
+    EACH_OF_RELATED_COST + 2
+  ],
+  [
+    'between two and some', { $some: { children: { on, count: { $between: [2, EACH_OF_RELATED_COST] } } } }, 10,
+    EACH_OF_RELATED_COST + 5
+  ],
+  ['two levels', {
+    $some: {
+      children: {
+        on,
+        filters: { kind: 1, $some: { parents: { on: { parent_id: 'id' }, filters: { code: { $startsWith: 'c' } } } } }
+      }
+    }
+  }, 100, 4],
+  [
+    'none of two levels',
+    { $none: { children: { on, filters: { kind: 1, $none: { parents: { on: { parent_id: 'id' } } } } } } }, 5,
+    2 * EACH_OF_RELATED_COST + 2
+  ],
   ['an alternative', { $or: [{ id: 5 }, { $some: { children: { on, filters: { kind: 1 } } } }] }, 100, 2]
 ]
 
 async function readByOfRelatedCost ({ sql }: Service, statement: string): Promise<number> {
   await sql('flush status')
   await sql(statement)
-  return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce((sum, { Value: value }) => sum + Number(value), 0)
+  return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce(
+    (sum, { Value: value }) => sum + Number(value), 0
+  )
 }
 
-await onEachEngine(t, 'filters read the rows that are related to the rows they look at, and no others', { schema: schemaOfRelatedCost, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 } }, async (t, service) => {
+await onEachEngine(t, 'filters read the rows that are related to the rows they look at, and no others', {
+  schema: schemaOfRelatedCost, only: ['mariadb', 'mysql'], database: { statementTimeout: 60_000 }
+}, async (t, service) => {
   const { post, statements, sql } = service
   for (const analyzed of [false, true]) {
     if (analyzed) await sql('analyze table parents, children')
@@ -262,7 +466,11 @@ await onEachEngine(t, 'filters read the rows that are related to the rows they l
       t.ok(read <= most, `${name}: ${read} rows read, at most ${most}: ${statement}`)
     }
     statements()
-    t.same((await post('parents', { verb: 'update', filters: { id: { $lte: 10 }, $some: { children: { on, filters: { sku: 1000 } } } }, data: { code: 'x' } })).json.data, { updated: 0 })
+    t.same((await post('parents', {
+      verb: 'update',
+      filters: { id: { $lte: 10 }, $some: { children: { on, filters: { sku: 1000 } } } },
+      data: { code: 'x' }
+    })).json.data, { updated: 0 })
     const [update = ''] = statements()
     const read = await readByOfRelatedCost(service, update)
     t.ok(read <= 10 * (EACH_OF_RELATED_COST + 3) + 25, `${read} rows read: ${update}`)

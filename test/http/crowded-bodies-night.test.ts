@@ -8,7 +8,9 @@ import { shop } from '../support/shop.ts'
 
 const LENGTH = 1_000_000
 const ROUNDS = 9
-/** How often both are measured while the ratio is too high: other programs and collections of garbage come in between. */
+/**
+ * How often both are measured while the ratio is too high: other programs and collections of garbage come in between.
+ */
 const ATTEMPTS = 3
 
 /** Repeats the text of an entry until the body has its length. `wrap`: around the entries. */
@@ -40,8 +42,8 @@ const bodies: Record<string, string> = {
 }
 
 /**
- * The most that a body may cost, in times of `JSON.parse`. That reads a list of equal small objects four times as fast as an object of as many keys, while
- * receiving, checking and copying it cost the same.
+ * The most that a body may cost, in times of `JSON.parse`. That reads a list of equal small objects four times as fast
+ * as an object of as many keys, while receiving, checking and copying it cost the same.
  */
 const most = (name: string): number => name === '$and' || name === 'orderBy' ? 6 : 2.2
 
@@ -58,9 +60,12 @@ async function cpuOf (run: () => unknown): Promise<number> {
   return least
 }
 
-const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: { mcp: { verbs: [...VERBS] }, bodyLimit: 2 * LENGTH } })
+const test = sharedOnEachEngine(t, {
+  schema: shop, only: ['sqlite'], options: { mcp: { verbs: [...VERBS] }, bodyLimit: 2 * LENGTH }
+})
 
-await test('a refused body of many keys costs about twice what JSON.parse of its text costs, at most', async (t, service) => {
+await test('a refused body of many keys costs about twice what JSON.parse of its ' +
+  'text costs, at most', async (t, service) => {
   const entrancesOf = await openEntrances(t as Test, service)
   for (const [name, text] of Object.entries(bodies)) {
     for (const [entrance, run] of Object.entries(entrancesOf(JSON.parse(text)))) {

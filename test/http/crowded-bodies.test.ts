@@ -7,7 +7,8 @@ import { sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const COUNT = 5000
-const keys = (value: unknown, prefix = 'k'): object => Object.fromEntries(Array.from({ length: COUNT }, (_, index) => [prefix + index, value]))
+const keys = (value: unknown, prefix = 'k'): object =>
+  Object.fromEntries(Array.from({ length: COUNT }, (_, index) => [prefix + index, value]))
 const list = (value: unknown): unknown[] => Array.from({ length: COUNT }, () => value)
 const select = (fields: object): object => ({ verb: 'select', ...fields })
 const insert = (fields: object): object => ({ verb: 'insert', data: { email: 'a' }, ...fields })
@@ -53,7 +54,11 @@ async function countLists<T> (run: () => Promise<T>): Promise<{ readonly result:
   const names = ['keys', 'entries', 'values', 'getOwnPropertyNames'] as const
   const originals = names.map((name) => Object[name] as (value: object) => unknown[])
   const replace = (functions: ReadonlyArray<(value: object) => unknown[]>): void => {
-    for (const [index, name] of names.entries()) Object.defineProperty(Object, name, { value: functions[index], configurable: true, writable: true })
+    for (const [index, name] of names.entries()) {
+      Object.defineProperty(Object, name, {
+        value: functions[index], configurable: true, writable: true
+      })
+    }
   }
   replace(originals.map((original) => (value) => {
     const listed = original(value)
@@ -69,7 +74,8 @@ async function countLists<T> (run: () => Promise<T>): Promise<{ readonly result:
 
 const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: { mcp: { verbs: [...VERBS] } } })
 
-await test('the keys of a body are listed once, and counted before a name is looked for, at every entrance', async (t, service) => {
+await test('the keys of a body are listed once, and counted before a name is looked for, ' +
+  'at every entrance', async (t, service) => {
   const entrancesOf = await openEntrances(t as Test, service)
   for (const [index, [body, code, path]] of bodies.entries()) {
     for (const [entrance, run] of Object.entries(entrancesOf(body))) {
@@ -81,15 +87,22 @@ await test('the keys of a body are listed once, and counted before a name is loo
   }
 })
 
-await test('fields, parameters and arguments that are not known are not listed again, or copied', async (t, service) => {
+await test('fields, parameters and arguments that are not known are not ' +
+  'listed again, or copied', async (t, service) => {
   const call = JSON.parse(callOf('select', { database: 'shop', table: 'customers' }))
-  const messages = [{ ...call, ...keys(1) }, { ...call, params: { ...call.params, ...keys(1) } }, { ...call, params: { ...call.params, _meta: { a: keys(1) } } }, { ...call, params: { ...call.params, arguments: keys(1) } }]
+  const messages = [
+    { ...call, ...keys(1) }, { ...call, params: { ...call.params, ...keys(1) } },
+    { ...call, params: { ...call.params, _meta: { a: keys(1) } } },
+    { ...call, params: { ...call.params, arguments: keys(1) } }
+  ]
   for (const message of messages.map((each) => JSON.stringify(each))) {
     const { result, lists } = await countLists(() => send(service, message))
     t.match(result.json, { error: { code: -32600 } })
     t.ok(lists <= 1, `${lists} times`)
   }
-  for (const body of [{ verb: 'select', ...keys(1) }, { ...keys(1), verb: 'insert' }, keys(1)].map((each) => JSON.stringify(each))) {
+  for (const body of [{ verb: 'select', ...keys(1) }, { ...keys(1), verb: 'insert' }, keys(1)].map(
+    (each) => JSON.stringify(each)
+  )) {
     const { result, lists } = await countLists(() => service.post('customers', body))
     t.match(result, { status: 400, json: { error: { code: 'INVALID_BODY' } } })
     t.ok(lists <= 1, `${lists} times`)
@@ -120,7 +133,11 @@ await test('large bodies that arrive together have a turn of the event loop each
 
 await test('no answer or line of the log repeats a name of the length of a body', async (t, service) => {
   const name = 'x'.repeat(500_000)
-  const named = [select({ filters: { [name]: 1 } }), select({ [name]: 1 }), select({ orderBy: name }), select({ include: { [name]: {} } }), select({ filters: { id: { [`$${name}`]: 1 } } }), insert({ data: { [name]: 1 } }), select({ filters: { $some: { [name]: {} } } })]
+  const named = [
+    select({ filters: { [name]: 1 } }), select({ [name]: 1 }), select({ orderBy: name }),
+    select({ include: { [name]: {} } }), select({ filters: { id: { [`$${name}`]: 1 } } }),
+    insert({ data: { [name]: 1 } }), select({ filters: { $some: { [name]: {} } } })
+  ]
   for (const body of named) {
     const { status, text } = await service.post('customers', body)
     t.equal(Math.floor(status / 100), 4)

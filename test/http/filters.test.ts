@@ -4,25 +4,37 @@ import { isRefusal } from '../support/refusals.ts'
 import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
 const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
-  "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 00:00:00', '[1, 2]'), " +
-  "(3, 'Cat', 3, '10.00', 'a_b', '2026-01-03 00:00:00', null), (4, 'dog', null, '9.99', 'axb', null, 'null'), (5, 'a\\\\b', 5, '-1.00', '', '2026-01-05 00:00:00', '{}')"
+  "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 " +
+    "00:00:00', '[1, 2]'), " +
+  "(3, 'Cat', 3, '10.00', 'a_b', '2026-01-03 00:00:00', null), (4, 'dog', null, '9.99', 'axb', null, 'null'), (5, " +
+    "'a\\\\b', 5, '-1.00', '', '2026-01-05 00:00:00', '{}')"
 
-const columns = (json: string, quote: string): string => `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null, ${quote}$or${quote} int generated always as (id) virtual`
+const columns = (json: string, quote: string): string =>
+  `id integer not null primary key, name varchar(20) not null, size int null, price decimal(10,2) not null, note varchar(20) null, made datetime null, doc ${json} null, ${quote}$or${quote} int generated always as (id) virtual`
 const members = Array.from({ length: 64 }, (_, index) => `m${index}`)
 const schema: Schema = {
   mysql: [
     `create table things (${columns('json', '`')}) collate utf8mb4_bin`, rows,
-    "create table bits (id int not null primary key, a tinyint unsigned not null, b tinyint null, name varchar(10) not null, kind enum('x', 'y') not null, doc json null, mark int null)", "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
+    'create table bits (id int not null primary key, a tinyint unsigned not null, b tinyint null, name varchar(10) ' +
+      "not null, kind enum('x', 'y') not null, doc json null, mark int null)", 'insert into bits values (1, 1, 1, ' +
+        "'x', 'x', null, 0)",
     `create table posts (id int not null primary key, tags set('a','b','A b','ö','x😀') null, wide set(${members.map((name) => `'${name}'`).join(',')}) not null default '', word varchar(10) null)`,
-    "create table locked (id int not null primary key, name varchar(20) not null collate utf8mb4_general_ci, kind enum('a', 'B') null, marks set('x', 'y') null, note text null) collate utf8mb4_general_ci", "insert into locked values (1, 'acme', 'a', 'x', null)",
-    'create table texts (id int not null primary key, c_sjis varchar(20) character set sjis not null, c_gbk varchar(20) character set gbk not null, c_utf8mb4 varchar(20) not null)',
-    "insert into posts (id, tags, wide) values (1, 'a', 'm0'), (2, 'a,b', 'm63'), (3, 'b,A b', 'm0,m63'), (4, '', 'm62'), (5, null, 'm31,m32'), (6, 'ö,x😀', '')"
+    'create table locked (id int not null primary key, name varchar(20) not null collate utf8mb4_general_ci, kind ' +
+      "enum('a', 'B') null, marks set('x', 'y') null, note text null) collate " +
+        'utf8mb4_general_ci', "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table texts (id int not null primary key, c_sjis varchar(20) character set sjis not null, c_gbk ' +
+      'varchar(20) character set gbk not null, c_utf8mb4 varchar(20) not null)',
+    "insert into posts (id, tags, wide) values (1, 'a', 'm0'), (2, 'a,b', 'm63'), (3, 'b,A b', 'm0,m63'), (4, '', " +
+      "'m62'), (5, null, 'm31,m32'), (6, 'ö,x😀', '')"
   ],
   sqlite: [
     `create table things (${columns('json', '"')})`, rows.replace('\\\\', '\\'),
-    'create table bits (id integer not null primary key, a int not null, b int null, name varchar(10) not null, kind text not null, doc json null, mark int null)', "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
-    'create table posts (id integer primary key, tags text null, word varchar(10) null)', 'insert into posts (id) values (1)',
-    'create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)",
+    'create table bits (id integer not null primary key, a int not null, b int null, name varchar(10) not null, kind ' +
+      'text not null, doc json null, mark int null)', "insert into bits values (1, 1, 1, 'x', 'x', null, 0)",
+    'create table posts (id integer primary key, tags text null, word varchar(10) null)',
+    'insert into posts (id) values (1)',
+    'create table locked (id integer not null primary key, name varchar(20) not null collate nocase, kind text null, ' +
+      'marks text null, note text null)', "insert into locked values (1, 'acme', 'a', 'x', null)",
     'create table texts (id integer not null primary key, c_utf8mb4 text not null)'
   ]
 }
@@ -45,9 +57,13 @@ const cases: Array<[string, object, number[]]> = [
   ['null is a value like others to $is: $not finds it', { $not: { size: { $is: 1 } } }, [2, 3, 4, 5]],
   ['null is a value like others to $is of texts', { $not: { note: { $is: '' } } }, [1, 2, 3, 4]],
   ['null is a value like others to $is of JSON', { $not: { doc: { $is: {} } } }, [1, 2, 3, 4]],
-  ['$is of a row', { $is: { id: 1, name: 'Ant', size: 1, price: '0.50', note: null, made: '2026-01-01T00:00:00', doc: { a: 1 } } }, [1]],
+  ['$is of a row', {
+    $is: { id: 1, name: 'Ant', size: 1, price: '0.50', note: null, made: '2026-01-01T00:00:00', doc: { a: 1 } }
+  }, [1]],
   ['$is of a row that was changed meanwhile', { $is: { id: 1, name: 'Ant', size: 2 } }, []],
-  ['$is of rows, combined', { $or: [{ $is: { name: 'bee', doc: [1, 2] } }, { $not: { $is: { size: 5 } }, id: { $gt: 3 } }] }, [2, 4]],
+  ['$is of rows, combined', {
+    $or: [{ $is: { name: 'bee', doc: [1, 2] } }, { $not: { $is: { size: 5 } }, id: { $gt: 3 } }]
+  }, [2, 4]],
   ['$$ and the name of a column that begins with $', { $$or: 4 }, [4]],
   ['$$ twice', { $or: [{ $$or: 1 }, { $$or: { $gte: 5 } }] }, [1, 5]],
   ['$is takes the name as a select shows it', { $is: { $or: 2 } }, [2]],
@@ -87,7 +103,9 @@ const cases: Array<[string, object, number[]]> = [
   ['$not', { $not: { id: { $gt: 2 } } }, [1, 2]],
   ['$not of several: not all of them', { $not: { id: 1, name: 'Ant' } }, [2, 3, 4, 5]],
   ['$not leaves out what is unknown, as SQL does', { $not: { size: 1 } }, [2, 3, 5]],
-  ['nested combinators', { $or: [{ $and: [{ id: { $gte: 4 } }, { $not: { name: 'dog' } }] }, { $not: { $or: [{ id: { $gt: 1 } }] } }] }, [1, 5]],
+  ['nested combinators', {
+    $or: [{ $and: [{ id: { $gte: 4 } }, { $not: { name: 'dog' } }] }, { $not: { $or: [{ id: { $gt: 1 } }] } }]
+  }, [1, 5]],
   ['a JSON column is compared with an object as a value', { doc: { a: 1 } }, [1]],
   ['a JSON column is compared with a list as a value', { doc: [1, 2] }, [2]],
   ['a JSON column is compared with an empty object', { doc: {} }, [5]],
@@ -108,7 +126,9 @@ await test('filters select', async (t, { post }) => {
   }
 })
 
-const levels = (depth: number, innermost: object = { id: 1 }): object => depth === 0 ? innermost : { $not: levels(depth - 1, innermost) }
+const levels = (depth: number, innermost: object = {
+  id: 1
+}): object => depth === 0 ? innermost : { $not: levels(depth - 1, innermost) }
 
 /** filters -> code. */
 const refusals: Array<[string, object, string]> = [
@@ -121,9 +141,17 @@ const refusals: Array<[string, object, string]> = [
   ['33 levels', levels(33), 'INVALID_BODY'],
   ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
   ['257 members without a condition', { $and: Array.from({ length: 257 }, () => ({})) }, 'INVALID_BODY'],
-  ['257 combinators without a condition', { $or: Array.from({ length: 257 }, (_, id) => [{ $and: [] }, { $or: [] }, { $not: {} }, { $is: {} }][id % 4]) }, 'INVALID_BODY'],
+  [
+    '257 combinators without a condition',
+    { $or: Array.from({ length: 257 }, (_, id) => [{ $and: [] }, { $or: [] }, { $not: {} }, { $is: {} }][id % 4]) },
+    'INVALID_BODY'
+  ],
   ['10,001 values', { id: Array.from({ length: 10_001 }, (_, id) => id) }, 'INVALID_BODY'],
-  ['10,001 values in two lists', { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } }, 'INVALID_BODY'],
+  [
+    '10,001 values in two lists',
+    { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } },
+    'INVALID_BODY'
+  ],
   ['a pattern of 1,001 characters', { name: { $like: '%'.repeat(1001) } }, 'INVALID_BODY'],
   ['a pattern of 1,001 characters to leave out', { name: { $nlike: 'a'.repeat(1001) } }, 'INVALID_BODY'],
   ['a beginning of 1,001 characters', { name: { $startsWith: '😀'.repeat(1001) } }, 'INVALID_BODY'],
@@ -156,7 +184,9 @@ const refusals: Array<[string, object, string]> = [
 ]
 
 await test('256 members without a condition are as many as conditions may be', async (t, { post }) => {
-  const { status, json } = await post('things', { verb: 'select', filters: { $and: [...Array.from({ length: 255 }, () => ({})), { id: -1 }] } })
+  const { status, json } = await post('things', {
+    verb: 'select', filters: { $and: [...Array.from({ length: 255 }, () => ({})), { id: -1 }] }
+  })
   t.same([status, json.data.rows], [200, []])
 })
 
@@ -172,8 +202,13 @@ await test('invalid filters are rejected', async (t, { post, statements }) => {
 })
 
 await test('filters exactly at the limits are accepted', async (t, { post }) => {
-  const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap((pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } })))
-  for (const filters of [...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) }, { id: Array.from({ length: 10_000 }, (_, id) => id) }]) {
+  const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap(
+    (pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } }))
+  )
+  for (const filters of [
+    ...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) },
+    { id: Array.from({ length: 10_000 }, (_, id) => id) }
+  ]) {
     t.equal((await post('things', { verb: 'select', filters })).status, 200)
   }
 })
@@ -183,8 +218,12 @@ await test('a pattern with a NUL character matches no other texts', async (t, { 
     for (const verb of ['select', 'delete']) {
       const { json } = await post('things', { verb, filters: { name: pattern } })
       // SQLite's LIKE ends the pattern at NUL: it would read `%\0%` as `%`.
-      if (engine === 'sqlite') t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: `/filters/name/${Object.keys(pattern)}` }] }, JSON.stringify(pattern))
-      else t.match(json.data, verb === 'select' ? { count: 0 } : { deleted: 0 }, JSON.stringify(pattern))
+      if (engine === 'sqlite') {
+        t.match(
+          json.error, { code: 'INVALID_VALUE', details: [{ path: `/filters/name/${Object.keys(pattern)}` }] },
+          JSON.stringify(pattern)
+        )
+      } else t.match(json.data, verb === 'select' ? { count: 0 } : { deleted: 0 }, JSON.stringify(pattern))
     }
   }
   t.match(await sql('select count(*) as count from things'), [{ count: 5 }])
@@ -201,38 +240,62 @@ await test('a pattern that is too complex for the database is rejected or matche
 // Update and delete reject filters that fold to the constant true.
 
 const sayNothing: object[] = [
-  {}, { $and: [] }, { $not: { $or: [] } }, { $or: [{}, { id: 1 }] }, { $or: [{ id: 1 }, {}] }, { $and: [{}, { $and: [] }] }, { $is: {} }, { $or: [{ id: 1 }, { $is: {} }] },
-  { id: { $nin: [] } }, { $not: { id: { $in: [] } } }, { id: { $nin: [], $null: false } }, { $or: [{ b: 1 }, { id: { $nin: [] } }] }, { $not: { $and: [{ b: 1 }, { id: { $in: [] } }] } },
-  { id: { $null: false } }, { $not: { id: { $null: true } } }, { id: { $ne: null } }, { $not: { id: null } }, { $not: { id: { $is: null } } }, { id: { $nin: [null] } }, { $not: { $not: { id: { $null: false } } } },
+  {}, { $and: [] }, { $not: { $or: [] } }, { $or: [{}, { id: 1 }] }, { $or: [{ id: 1 }, {}] },
+  { $and: [{}, { $and: [] }] }, { $is: {} }, { $or: [{ id: 1 }, { $is: {} }] },
+  { id: { $nin: [] } }, { $not: { id: { $in: [] } } }, { id: { $nin: [], $null: false } },
+  { $or: [{ b: 1 }, { id: { $nin: [] } }] }, { $not: { $and: [{ b: 1 }, { id: { $in: [] } }] } },
+  { id: { $null: false } }, { $not: { id: { $null: true } } }, { id: { $ne: null } }, { $not: { id: null } },
+  { $not: { id: { $is: null } } }, { id: { $nin: [null] } }, { $not: { $not: { id: { $null: false } } } },
   { $not: { id: null, b: 1 } }, { $not: { b: 1, $or: [] } }
 ]
 
 /** Only constants are folded: with these filters a client selects every row, or almost every row, on purpose. */
 const saySomething: object[] = [
-  { id: { $gte: 0 } }, { a: { $gte: 0 } }, { a: { $between: [0, 255] } }, { $or: [{ id: 1 }, { id: { $ne: 1 } }] }, { $or: [{ id: { $gt: 3 } }, { id: { $lt: 7 } }] }, { name: { $like: '%' } }, { name: { $startsWith: '' } },
-  { kind: ['x', 'y'] }, { $or: [{ b: { $null: true } }, { b: { $null: false } }] }, { $not: { b: null } }, { b: { $ne: null } }, { doc: { $null: true } }, { $is: { b: 1 } }, { b: { $is: 1 } }
+  { id: { $gte: 0 } }, { a: { $gte: 0 } }, { a: { $between: [0, 255] } }, { $or: [{ id: 1 }, { id: { $ne: 1 } }] },
+  { $or: [{ id: { $gt: 3 } }, { id: { $lt: 7 } }] }, { name: { $like: '%' } }, { name: { $startsWith: '' } },
+  { kind: ['x', 'y'] }, { $or: [{ b: { $null: true } }, { b: { $null: false } }] }, { $not: { b: null } },
+  { b: { $ne: null } }, { doc: { $null: true } }, { $is: { b: 1 } }, { b: { $is: 1 } }
 ]
 
 /** Filters that fold to false select no row and are accepted. */
-const never: object[] = [{ $or: [] }, { id: null }, { id: { $in: [] } }, { id: { $null: true } }, { $is: { id: null } }, { id: { $in: [null] } }, { b: 1, $or: [] }, { $not: {} }, { $not: { $or: [{ b: 1 }, {}] } }]
+const never: object[] = [
+  { $or: [] }, { id: null }, { id: { $in: [] } }, { id: { $null: true } }, { $is: { id: null } },
+  { id: { $in: [null] } }, { b: 1, $or: [] }, { $not: {} }, { $not: { $or: [{ b: 1 }, {}] } }
+]
 
 await test('filters that fold to true are rejected', async (t, { post, sql, statements }) => {
   statements()
   for (const filters of sayNothing) {
     for (const body of [{ verb: 'delete', filters }, { verb: 'update', data: { mark: 1 }, filters }]) {
-      t.match((await post('bits', body)).json, { error: { code: 'FILTERS_REQUIRED', details: [{ path: '/filters' }] } }, JSON.stringify(body))
+      t.match(
+        (await post('bits', body)).json, { error: { code: 'FILTERS_REQUIRED', details: [{ path: '/filters' }] } },
+        JSON.stringify(body)
+      )
     }
-    t.match((await post('bits', { verb: 'select', filters })).json, { data: { count: 1 } }, `select by ${JSON.stringify(filters)}`)
+    t.match(
+      (await post('bits', { verb: 'select', filters })).json, { data: { count: 1 } },
+      `select by ${JSON.stringify(filters)}`
+    )
   }
   t.same(statements().filter((statement) => !statement.startsWith('select')), [], 'no write was sent')
   t.same((await sql('select mark from bits')).map(({ mark }) => Number(mark)), [0])
 })
 
 await test('other filters are accepted, however many rows they match', async (t, { post }) => {
-  for (const filters of saySomething) t.match(await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200 }, JSON.stringify(filters))
+  for (const filters of saySomething) {
+    t.match(
+      await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200 }, JSON.stringify(filters)
+    )
+  }
   for (const filters of never) {
-    t.match(await post('bits', { verb: 'delete', filters }), { status: 200, json: { data: { deleted: 0 } } }, JSON.stringify(filters))
-    t.match(await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200, json: { data: { updated: 0 } } }, JSON.stringify(filters))
+    t.match(
+      await post('bits', { verb: 'delete', filters }), { status: 200, json: { data: { deleted: 0 } } },
+      JSON.stringify(filters)
+    )
+    t.match(
+      await post('bits', { verb: 'update', data: { mark: 1 }, filters }),
+      { status: 200, json: { data: { updated: 0 } } }, JSON.stringify(filters)
+    )
   }
 })
 
@@ -244,17 +307,52 @@ await test('$has finds the sets with a member, or with all members of a list', a
     return json.data.rows?.map(({ id }: { id: number }) => id) ?? text
   }
   const expected: Array<[filters: object, ids: number[]]> = [
-    [{ tags: { $has: 'a' } }, [1, 2]], [{ tags: { $has: ['a'] } }, [1, 2]], [{ tags: { $has: ['a', 'b'] } }, [2]], [{ tags: { $has: ['b', 'a', 'a'] } }, [2]], [{ tags: { $has: 'A b' } }, [3]], [{ tags: { $has: 'ö' } }, [6]], [{ tags: { $has: 'x😀' } }, [6]],
-    [{ $not: { tags: { $has: 'a' } } }, [3, 4, 6]], [{ tags: { $has: 'b', $ne: ['a', 'b'] } }, [3]], [{ $or: [{ tags: { $has: ['a', 'A b'] } }, { tags: null }] }, [5]],
-    [{ wide: { $has: 'm63' } }, [2, 3]], [{ wide: { $has: ['m0', 'm63'] } }, [3]], [{ wide: { $has: 'm62' } }, [4]], [{ wide: { $has: ['m31', 'm32'] } }, [5]], [{ wide: { $has: members } }, []]
+    [{ tags: { $has: 'a' } }, [1, 2]], [{ tags: { $has: ['a'] } }, [1, 2]], [{ tags: { $has: ['a', 'b'] } }, [2]], [
+      { tags: { $has: ['b', 'a', 'a'] } }, [2]
+    ], [{ tags: { $has: 'A b' } }, [3]], [{ tags: { $has: 'ö' } }, [6]], [{ tags: { $has: 'x😀' } }, [6]],
+    [{ $not: { tags: { $has: 'a' } } }, [3, 4, 6]], [{ tags: { $has: 'b', $ne: ['a', 'b'] } }, [3]],
+    [{ $or: [{ tags: { $has: ['a', 'A b'] } }, { tags: null }] }, [5]],
+    [{ wide: { $has: 'm63' } }, [2, 3]], [{ wide: { $has: ['m0', 'm63'] } }, [3]], [{ wide: { $has: 'm62' } }, [4]],
+    [{ wide: { $has: ['m31', 'm32'] } }, [5]], [{ wide: { $has: members } }, []]
   ]
   for (const [filters, found] of expected) t.same(await ids(filters), found, JSON.stringify(filters))
-  t.same((await post('posts', { verb: 'select', groupBy: ['tags'], having: { tags: { $has: 'b' } }, aggregates: { n: { $count: '*', filters: { wide: { $has: 'm63' } } } }, orderBy: 'tags' })).json.data?.rows, [{ tags: ['a', 'b'], n: 1 }, { tags: ['b', 'A b'], n: 1 }])
-  t.same((await post('posts', { verb: 'update', filters: { tags: { $has: 'b' } }, data: { word: 'x' } })).json.data, { updated: 2 })
-  const { json } = await operate([{ table: 'posts', verb: 'select', filters: { id: 1 } }, { table: 'posts', verb: 'select', filters: { tags: { $has: { $ref: '/0/rows/0/tags/0' } } }, columns: ['id'], orderBy: 'id' }, { table: 'posts', verb: 'select', filters: { tags: { $has: [{ $ref: '/0/rows/0/tags/0' }, 'b'] } }, columns: ['id'] }])
-  t.same(json.data.results?.slice(1).map(({ rows }: any) => rows), [[{ id: 1 }, { id: 2 }], [{ id: 2 }]], JSON.stringify(json))
+  t.same((await post('posts', {
+    verb: 'select',
+    groupBy: ['tags'],
+    having: { tags: { $has: 'b' } },
+    aggregates: {
+      n: { $count: '*', filters: { wide: { $has: 'm63' } } }
+    },
+    orderBy: 'tags'
+  })).json.data?.rows, [{ tags: ['a', 'b'], n: 1 }, { tags: ['b', 'A b'], n: 1 }])
+  t.same((await post('posts', { verb: 'update', filters: { tags: { $has: 'b' } }, data: { word: 'x' } })).json.data, {
+    updated: 2
+  })
+  const { json } = await operate([
+    { table: 'posts', verb: 'select', filters: { id: 1 } },
+    {
+      table: 'posts',
+      verb: 'select',
+      filters: {
+        tags: { $has: { $ref: '/0/rows/0/tags/0' } }
+      },
+      columns: ['id'],
+      orderBy: 'id'
+    },
+    {
+      table: 'posts', verb: 'select', filters: { tags: { $has: [{ $ref: '/0/rows/0/tags/0' }, 'b'] } }, columns: ['id']
+    }
+  ])
+  t.same(
+    json.data.results?.slice(1).map(({ rows }: any) => rows), [[{ id: 1 }, { id: 2 }], [{ id: 2 }]],
+    JSON.stringify(json)
+  )
   t.same((await post('posts', { verb: 'delete', filters: { wide: { $has: 'm63' } } })).json.data, { deleted: 2 })
-  for (const [operand, path] of [['c', '/filters/tags/$has'], ['B', '/filters/tags/$has'], [['a', 'c'], '/filters/tags/$has/1'], [[], '/filters/tags/$has'], [null, '/filters/tags/$has'], [1, '/filters/tags/$has'], [{}, '/filters/tags/$has'], ['a,b', '/filters/tags/$has'], [[['a']], '/filters/tags/$has/0']] as Array<[unknown, string]>) {
+  for (const [operand, path] of [
+    ['c', '/filters/tags/$has'], ['B', '/filters/tags/$has'], [['a', 'c'], '/filters/tags/$has/1'],
+    [[], '/filters/tags/$has'], [null, '/filters/tags/$has'], [1, '/filters/tags/$has'], [{}, '/filters/tags/$has'],
+    ['a,b', '/filters/tags/$has'], [[['a']], '/filters/tags/$has/0']
+  ] as Array<[unknown, string]>) {
     const why = JSON.stringify(operand)
     const answer = await post('posts', { verb: 'select', filters: { tags: { $has: operand } } })
     isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why })
@@ -264,52 +362,104 @@ await test('$has finds the sets with a member, or with all members of a list', a
 
 await test('$has of a column that is no SET is INVALID_VALUE', async (t, { post, engine }) => {
   for (const column of ['id', 'word', ...engine === 'sqlite' ? ['tags'] : []]) {
-    for (const operand of ['a', ['a']]) isRefusal(t, await post('posts', { verb: 'select', filters: { [column]: { $has: operand } } }), { status: 400, code: 'INVALID_VALUE', why: column })
+    for (const operand of ['a', ['a']]) {
+      isRefusal(
+        t, await post('posts', { verb: 'select', filters: { [column]: { $has: operand } } }),
+        { status: 400, code: 'INVALID_VALUE', why: column }
+      )
+    }
   }
 })
 
-await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation finds other spellings equal', async (t, { post, sql }) => {
+await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation ' +
+  'finds other spellings equal', async (t, { post, sql }) => {
   const { json: { data: { rows: [row] } } } = await post('locked', { verb: 'select' })
   await sql("update locked set name = 'ACME'")
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json, { data: { updated: 0 } }, 'a different spelling does not match')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json, { data: { updated: 1 } }, 'it matches by the collation')
-  t.match((await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json, { data: { updated: 0 } }, 'a value does not match null')
-  t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, { data: { deleted: 1 } })
+  t.match(
+    (await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: row } })).json,
+    { data: { updated: 0 } }, 'a different spelling does not match'
+  )
+  t.match(
+    (await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { id: 1, name: row.name } })).json,
+    { data: { updated: 1 } }, 'it matches by the collation'
+  )
+  t.match(
+    (await post('locked', { verb: 'update', data: { note: 'mine' }, filters: { $is: { ...row, name: 'ACME' } } })).json,
+    { data: { updated: 0 } }, 'a value does not match null'
+  )
+  t.match((await post('locked', { verb: 'delete', filters: { $is: { ...row, name: 'ACME', note: 'mine' } } })).json, {
+    data: { deleted: 1 }
+  })
 })
 
-await test('a pattern matches the same texts in character sets in which a backslash is another character or a part of one', async (t, { engine, post }) => {
+await test('a pattern matches the same texts in character sets in which a backslash is another ' +
+  'character or a part of one', async (t, { engine, post }) => {
   const texts = ['a%b', 'a_b', 'axb', 'a!b', '!%', '\\', 'a\\b', 'a\\', '']
   const names = engine === 'sqlite' ? ['c_utf8mb4'] : ['c_sjis', 'c_gbk', 'c_utf8mb4']
-  t.match(await post('texts', { verb: 'insert', data: texts.map((text, id) => ({ id, ...Object.fromEntries(names.map((name) => [name, text])) })) }), { status: 200 })
+  t.match(await post('texts', {
+    verb: 'insert',
+    data: texts.map((text, id) =>
+      ({ id, ...Object.fromEntries(names.map((name) => [name, text])) }))
+  }), { status: 200 })
   const expected: Array<[filter: object, found: string[]]> = [
-    [{ $like: 'a_b' }, ['a%b', 'a_b', 'axb', 'a!b', 'a\\b']], [{ $like: 'a\\_b' }, ['a_b']], [{ $like: 'a\\%b' }, ['a%b']], [{ $like: 'a!b' }, ['a!b']], [{ $like: '!\\%' }, ['!%']], [{ $like: 'a\\\\b' }, ['a\\b']], [{ $like: 'a\\' }, ['a\\']],
-    [{ $nlike: 'a%' }, ['!%', '\\', '']], [{ $startsWith: 'a\\' }, ['a\\b', 'a\\']], [{ $contains: '%' }, ['a%b', '!%']], [{ $contains: '\\' }, ['\\', 'a\\b', 'a\\']], [{ $contains: '!' }, ['a!b', '!%']]
+    [{ $like: 'a_b' }, ['a%b', 'a_b', 'axb', 'a!b', 'a\\b']], [{ $like: 'a\\_b' }, ['a_b']],
+    [{ $like: 'a\\%b' }, ['a%b']], [
+      { $like: 'a!b' }, ['a!b']
+    ], [{ $like: '!\\%' }, ['!%']], [{ $like: 'a\\\\b' }, ['a\\b']], [{ $like: 'a\\' }, ['a\\']],
+    [{ $nlike: 'a%' }, ['!%', '\\', '']], [{ $startsWith: 'a\\' }, ['a\\b', 'a\\']], [
+      { $contains: '%' }, ['a%b', '!%']
+    ], [{ $contains: '\\' }, ['\\', 'a\\b', 'a\\']], [{ $contains: '!' }, ['a!b', '!%']]
   ]
   for (const name of names) {
     for (const [filter, found] of expected) {
-      const { json } = await post('texts', { verb: 'select', columns: ['id'], orderBy: 'id', filters: { [name]: filter } })
+      const { json } = await post('texts', {
+        verb: 'select', columns: ['id'], orderBy: 'id', filters: { [name]: filter }
+      })
       t.same(json.data?.rows.map(({ id }: { id: number }) => texts[id]), found, `${name} ${JSON.stringify(filter)}`)
     }
   }
 })
 
 const streets = (engine: EngineName): string[] => engine === 'sqlite'
-  ? ['create table streets (id integer primary key, name varchar(6) not null, bare varchar(6), mark blob, note tinytext, k int)', 'create index name on streets (name)', "insert into streets values (1, 'Straße', 'Straße', x'414243', 'x', null), (2, 'Strasse', 'Strasse', x'41424344', null, null), (3, 'b', null, null, null, null)"]
-  : ['create table streets (id int not null primary key, name varchar(6) not null, bare varchar(6), mark varbinary(3), note tinytext, k int, key name (name)) default charset=utf8mb4 collate=utf8mb4_unicode_ci', "insert into streets values (1, 'Straße', 'Straße', 'ABC', 'x', null), (2, 'STRASE', 'STRASE', 'ABD', null, null), (3, 'b', null, null, null, null)"]
+  ? [
+      'create table streets (id integer primary key, name varchar(6) not null, bare varchar(6), mark blob, ' +
+      'note tinytext, k int)',
+      'create index name on streets (name)',
+      "insert into streets values (1, 'Straße', 'Straße', x'414243', 'x', null), (2, 'Strasse', 'Strasse', " +
+      "x'41424344', null, null), (3, 'b', null, null, null, null)"
+    ]
+  : [
+      'create table streets (id int not null primary key, name varchar(6) not null, bare varchar(6), mark ' +
+      'varbinary(3), note tinytext, k int, key name (name)) default charset=utf8mb4 collate=utf8mb4_unicode_ci',
+      "insert into streets values (1, 'Straße', 'Straße', 'ABC', 'x', null), (2, 'STRASE', 'STRASE', 'ABD', null, " +
+      "null), (3, 'b', null, null, null, null)"
+    ]
 
-await onEachEngine(t, 'a text or bytes longer than the column are in no row', { schema: streets }, async (t, { engine, post }) => {
+await onEachEngine(t, 'a text or bytes longer than the ' +
+  'column are in no row', { schema: streets }, async (t, { engine, post }) => {
   const isSqlite = engine === 'sqlite'
   const [long, bytes, note] = ['Strasse', 'QUJDRA==', 'é'.repeat(128)]
   // SQLite holds values of any length, and compares them
   const own = isSqlite ? [2] : []
   const table: Array<[filters: object, ids: number[]]> = [
-    [{ name: long }, own], [{ bare: long }, own], [{ name: { $eq: long } }, own], [{ name: { $is: long } }, own], [{ $is: { name: long } }, own], [{ mark: bytes }, own], [{ mark: { $is: bytes } }, own],
-    [{ name: [long, 'b'] }, [...own, 3]], [{ name: { $in: [long] } }, own], [{ name: [long, null] }, own], [{ bare: [long, null] }, [...own, 3]],
-    [{ name: { $ne: long } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $ne: long } }, isSqlite ? [1] : [1, 2]], [{ name: { $nin: [long] } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $nin: [long] } }, isSqlite ? [1] : [1, 2]], [{ bare: { $nin: [long, null] } }, isSqlite ? [1] : [1, 2]],
+    [{ name: long }, own], [{ bare: long }, own], [{ name: { $eq: long } }, own], [{ name: { $is: long } }, own],
+    [{ $is: { name: long } }, own], [{ mark: bytes }, own], [{ mark: { $is: bytes } }, own],
+    [{ name: [long, 'b'] }, [...own, 3]], [{ name: { $in: [long] } }, own], [{ name: [long, null] }, own],
+    [{ bare: [long, null] }, [...own, 3]],
+    [{ name: { $ne: long } }, isSqlite ? [1, 3] : [1, 2, 3]], [{ bare: { $ne: long } }, isSqlite ? [1] : [1, 2]], [
+      { name: { $nin: [long] } }, isSqlite ? [1, 3] : [1, 2, 3]
+    ], [{ bare: { $nin: [long] } }, isSqlite ? [1] : [1, 2]],
+    [{ bare: { $nin: [long, null] } }, isSqlite ? [1] : [1, 2]],
     [{ bare: { $nin: [long, 'Straße'] } }, isSqlite ? [] : [2]], [{ mark: { $ne: bytes } }, isSqlite ? [1] : [1, 2]],
-    [{ $not: { bare: long } }, isSqlite ? [1] : [1, 2, 3]], // without a value, an inequality is unknown, as any other one is
-    [{ $not: { bare: { $ne: long } } }, own], [{ $not: { bare: { $nin: [long] } } }, own], [{ $not: { $and: [{ $not: { bare: { $ne: long } } }] } }, isSqlite ? [1] : [1, 2]], [{ $not: { $or: [{ bare: { $ne: long } }, { id: 1 }] } }, own], [{ $not: { name: { $ne: long } } }, own], [{ $not: { bare: { $in: [long] } } }, isSqlite ? [1] : [1, 2, 3]], [{ $or: [{ name: long }, { id: 3 }] }, [...own, 3]],
-    [{ note }, []], [{ note: { $ne: note } }, [1]], [{ name: `b${' '.repeat(6)}` }, []], [{ name: { $like: 'Strass%' } }, own], [{ name: '😀'.repeat(6) }, []], [{ name: '😀'.repeat(7) }, []]
+    // without a value, an inequality is unknown, as any other one is
+    [{ $not: { bare: long } }, isSqlite ? [1] : [1, 2, 3]],
+    [{ $not: { bare: { $ne: long } } }, own], [{ $not: { bare: { $nin: [long] } } }, own],
+    [{ $not: { $and: [{ $not: { bare: { $ne: long } } }] } }, isSqlite ? [1] : [1, 2]], [
+      { $not: { $or: [{ bare: { $ne: long } }, { id: 1 }] } }, own
+    ], [{ $not: { name: { $ne: long } } }, own], [{ $not: { bare: { $in: [long] } } }, isSqlite ? [1] : [1, 2, 3]],
+    [{ $or: [{ name: long }, { id: 3 }] }, [...own, 3]],
+    [{ note }, []], [{ note: { $ne: note } }, [1]], [{ name: `b${' '.repeat(6)}` }, []],
+    [{ name: { $like: 'Strass%' } }, own], [{ name: '😀'.repeat(6) }, []], [{ name: '😀'.repeat(7) }, []]
   ]
   for (const [filters, ids] of table) {
     const { json, text } = await post('streets', { verb: 'select', columns: ['id'], filters, orderBy: 'id' })
@@ -319,31 +469,63 @@ await onEachEngine(t, 'a text or bytes longer than the column are in no row', { 
     const { json } = await post('streets', body)
     return json.error === undefined ? json.data : `${json.error.code} ${json.error.details[0]?.path}`
   }
-  const select = (filters: object, more: object = {}): object => ({ verb: 'select', columns: ['id'], filters, orderBy: 'id', ...more })
-  t.same(await answers({ verb: 'update', filters: { name: { $ne: long } }, data: { k: 1 }, dryRun: true }), isSqlite ? { updated: 2, dryRun: true } : 'FILTERS_REQUIRED /filters', 'a constant that is true says nothing')
-  t.same(await answers({ verb: 'update', filters: { bare: { $ne: long } }, data: { k: 1 }, dryRun: true }), { updated: isSqlite ? 1 : 2, dryRun: true })
-  t.same(await answers({ verb: 'delete', filters: { name: long }, dryRun: true }), { deleted: isSqlite ? 1 : 0, dryRun: true })
-  t.same(await answers({ verb: 'select', groupBy: ['bare'], having: { bare: long } }), isSqlite ? { rows: [{ bare: long }], count: 1 } : { rows: [], count: 0 })
-  t.same(await answers({ verb: 'select', aggregates: { n: { $count: '*', filters: { bare: { $ne: long } } } } }), { rows: [{ n: isSqlite ? 1 : 2 }], count: 1 })
-  t.same(await answers(select({ $some: { other: { table: 'streets', on: { name: 'name' }, filters: { name: long } } } })), { rows: isSqlite ? [{ id: 2 }] : [], count: isSqlite ? 1 : 0 })
-  t.same(await answers(select({ id: 3 }, { include: { same: { table: 'streets', on: { name: 'name' }, columns: ['id'], filters: { bare: long } } } })), { rows: [{ id: 3, same: [] }], count: 1 })
+  const select = (filters: object, more: object = {}): object => ({
+    verb: 'select', columns: ['id'], filters, orderBy: 'id', ...more
+  })
+  t.same(await answers({ verb: 'update', filters: { name: { $ne: long } }, data: { k: 1 }, dryRun: true }), isSqlite
+    ? { updated: 2, dryRun: true }
+    : 'FILTERS_REQUIRED /filters', 'a constant that is true says nothing')
+  t.same(await answers({ verb: 'update', filters: { bare: { $ne: long } }, data: { k: 1 }, dryRun: true }), {
+    updated: isSqlite ? 1 : 2, dryRun: true
+  })
+  t.same(await answers({ verb: 'delete', filters: { name: long }, dryRun: true }), {
+    deleted: isSqlite ? 1 : 0, dryRun: true
+  })
+  t.same(await answers({ verb: 'select', groupBy: ['bare'], having: { bare: long } }), isSqlite
+    ? { rows: [{ bare: long }], count: 1 }
+    : { rows: [], count: 0 })
+  t.same(await answers({ verb: 'select', aggregates: { n: { $count: '*', filters: { bare: { $ne: long } } } } }), {
+    rows: [{ n: isSqlite ? 1 : 2 }], count: 1
+  })
+  t.same(
+    await answers(select({ $some: { other: { table: 'streets', on: { name: 'name' }, filters: { name: long } } } })),
+    { rows: isSqlite ? [{ id: 2 }] : [], count: isSqlite ? 1 : 0 }
+  )
+  t.same(await answers(select({ id: 3 }, {
+    include: { same: { table: 'streets', on: { name: 'name' }, columns: ['id'], filters: { bare: long } } }
+  })), { rows: [{ id: 3, same: [] }], count: 1 })
   if (isSqlite) return
-  for (const [filters, path] of [[{ name: { $gt: long } }, 'name/$gt'], [{ name: { $lte: long } }, 'name/$lte'], [{ name: { $between: ['a', long] } }, 'name/$between/1'], [{ mark: { $gte: bytes } }, 'mark/$gte'], [{ name: 5 }, 'name'], [{ mark: '*' }, 'mark']] as Array<[object, string]>) {
+  for (const [filters, path] of [
+    [{ name: { $gt: long } }, 'name/$gt'], [{ name: { $lte: long } }, 'name/$lte'],
+    [{ name: { $between: ['a', long] } }, 'name/$between/1'], [{ mark: { $gte: bytes } }, 'mark/$gte'],
+    [{ name: 5 }, 'name'], [{ mark: '*' }, 'mark']
+  ] as Array<[object, string]>) {
     t.equal(await answers(select(filters)), `INVALID_VALUE /filters/${path}`)
   }
   t.equal(await answers({ verb: 'update', filters: { id: 1 }, data: { name: long } }), 'INVALID_VALUE /data/name')
   t.equal(await answers(select({}, { orderBy: 'name', after: { name: long, id: 1 } })), 'INVALID_VALUE /after/name')
 })
 
-await onEachEngine(t, 'a longer value of a reference is refused', { schema: streets, only: ['mariadb', 'mysql'] }, async (t, { operate, sql }) => {
+await onEachEngine(t, 'a longer value of a ' +
+  'reference is refused', { schema: streets, only: ['mariadb', 'mysql'] }, async (t, { operate, sql }) => {
   await sql("update streets set note = 'seven letters' where id = 1")
-  const { json } = await operate([{ table: 'streets', verb: 'select', filters: { id: 1 } }, { table: 'streets', verb: 'select', filters: { name: { $in: [{ $ref: '/0/rows/0/note' }] } } }])
+  const { json } = await operate([{ table: 'streets', verb: 'select', filters: { id: 1 } }, {
+    table: 'streets', verb: 'select', filters: { name: { $in: [{ $ref: '/0/rows/0/note' }] } }
+  }])
   t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: '/operations/1/filters/name/$in/0' }] })
 })
 
-await onEachEngine(t, 'a YEAR is compared alike alone and beside a list, also the year 0', { schema: () => ['create table years (id int not null primary key, y year null)', "insert into years values (1, '0000'), (2, '2026'), (3, '0000')"], only: ['mariadb', 'mysql'] }, async (t, { post }) => {
+await onEachEngine(t, 'a YEAR is compared alike alone and beside a list, also the year 0', {
+  schema: () => [
+    'create table years (id int not null primary key, y year null)',
+    "insert into years values (1, '0000'), (2, '2026'), (3, '0000')"
+  ],
+  only: ['mariadb', 'mysql']
+}, async (t, { post }) => {
   for (const equal of [{ y: 0 }, { y: { $is: 0 } }, { y: { $in: [0] } }]) {
-    const ids = async (list: object) => (await post('years', { verb: 'select', columns: ['id'], filters: { $and: [equal, { y: list }] }, orderBy: 'id' })).json.data.rows.map(({ id }: { id: number }) => id)
+    const ids = async (list: object) => (await post('years', {
+      verb: 'select', columns: ['id'], filters: { $and: [equal, { y: list }] }, orderBy: 'id'
+    })).json.data.rows.map(({ id }: { id: number }) => id)
     t.same(await ids({ $in: [0, 2155] }), [1, 3])
     t.same(await ids({ $nin: [0, 2155] }), [])
     t.same(await ids({ $ne: 2026 }), [1, 3])

@@ -1,5 +1,8 @@
 // night: waits for real time limits
-/** Statements that continue after the service has given them up, and connections that are idle: the limits on their number and their time. */
+/**
+ * Statements that continue after the service has given them up, and connections that are idle: the limits on their
+ * number and their time.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { connections, runners, running } from '../support/connections.ts'
@@ -14,13 +17,23 @@ import { listen, request } from '../support/wire.ts'
 
 const only = ['mariadb', 'mysql'] as const
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
-const schema: Schema = { sqlite, mysql: [...mysql, 'create view slow as select id, sleep(1) as slept from customers', 'create view slower as select id, sleep(2) as slept from customers'] }
-const settings = { schema, only, options: { metrics: true }, database: { statementTimeout: 300, pool: { size: 2, wait: 300 } } }
+const schema: Schema = {
+  sqlite,
+  mysql: [
+    ...mysql, 'create view slow as select id, sleep(1) as slept from customers',
+    'create view slower as select id, sleep(2) as slept from customers'
+  ]
+}
+const settings = {
+  schema, only, options: { metrics: true }, database: { statementTimeout: 300, pool: { size: 2, wait: 300 } }
+}
 
 const select = { verb: 'select', columns: ['id'] }
 const update = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
-const nameOf = async ({ sql }: Service): Promise<unknown> => (await sql('select name from customers where id = 1'))[0].name
-const isRunning = (service: Service, start: string) => until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
+const nameOf = async ({ sql }: Service): Promise<unknown> =>
+  (await sql('select name from customers where id = 1'))[0].name
+const isRunning = (service: Service, start: string) =>
+  until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
 
 async function use ({ server }: Pick<Service, 'server'>): Promise<Record<string, number | undefined>> {
   const samples = parseMetrics(await server.rows.registry.metrics())
@@ -38,7 +51,9 @@ function isUnknown (t: Test, answer: Answer): void {
   t.equal(answer.headers['retry-after'], undefined, 'it must not be retried without a check')
 }
 
-await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are not reused until they end', { ...settings, database: { statementTimeout: 2000, pool: { size: 2, wait: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'selects that cannot be killed are 504, and their connections are not reused until they end', {
+  ...settings, database: { statementTimeout: 2000, pool: { size: 2, wait: 300 } }
+}, async (t, service) => {
   const { post, proxy, statements } = service as Service & { proxy: Proxy }
   await post('customers', select)
   const answers = [post('slow', { verb: 'select' }), post('slow', { verb: 'select' })]
@@ -58,7 +73,8 @@ await onEachEngine(t, 'selects that cannot be killed are 504, and their connecti
   t.match(await use(service), { open: 2, ending: 0 })
 })
 
-await onEachEngine(t, 'a write that cannot be killed is 502, and its connection is in use until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a write that cannot be killed is 502, and its connection is in ' +
+  'use until it ends', settings, async (t, service) => {
   const { post, proxy, sql, statements } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -74,7 +90,8 @@ await onEachEngine(t, 'a write that cannot be killed is 502, and its connection 
   t.equal((await post('customers', select)).status, 200)
 })
 
-await onEachEngine(t, 'a write that cannot be killed after its client disconnected is logged', { ...settings, database: { pool: { size: 2 } } }, async (t, service) => {
+await onEachEngine(t, 'a write that cannot be killed after its client ' +
+  'disconnected is logged', { ...settings, database: { pool: { size: 2 } } }, async (t, service) => {
   const { sql, proxy, log } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -84,12 +101,15 @@ await onEachEngine(t, 'a write that cannot be killed after its client disconnect
   await isRunning(service, 'update `customers`')
   proxy.full = true
   socket.resetAndDestroy()
-  await until('it is logged', () => log.some((line) => line.includes('"OUTCOME_UNKNOWN"') && line.includes('"CLIENT_GONE"')))
+  await until(
+    'it is logged', () => log.some((line) => line.includes('"OUTCOME_UNKNOWN"') && line.includes('"CLIENT_GONE"'))
+  )
   await sql('rollback')
   await until('it has ended', async () => (await use(service))['ending'] === 0)
 })
 
-await onEachEngine(t, 'a request whose statement continues after KILL is answered after a while, and its connection is in use until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a request whose statement continues after KILL is answered after a while, and its connection ' +
+  'is in use until it ends', settings, async (t, service) => {
   const { post, proxy } = service as Service & { proxy: Proxy }
   proxy.killsNothing = true
   const begin = Date.now()
@@ -118,7 +138,8 @@ await onEachEngine(t, 'KILL is repeated until it succeeds', settings, async (t, 
   t.equal(await nameOf(service), 'Ada')
 })
 
-await onEachEngine(t, 'a select that loses its connection while it is being killed is 504, and its connection is in use until it ends', settings, async (t, service) => {
+await onEachEngine(t, 'a select that loses its connection while it is being killed is 504, and its connection is in ' +
+  'use until it ends', settings, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   for (const [table, body] of [['slower', { verb: 'select' }], ['customers', update]] as const) {
     proxy.killsNothing = true
@@ -152,7 +173,9 @@ await onEachEngine(t, 'closing the service does not wait for such statements', s
   t.ok(Date.now() - begin < 2000)
 })
 
-await onEachEngine(t, 'a connection that reads the catalog is in use until the read ends', { ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'a connection that reads the catalog is in use until the read ends', {
+  ...settings, database: { statementTimeout: 300, pool: { size: 1, wait: 300 } }
+}, async (t, service) => {
   const { post, proxy, server } = service as Service & { proxy: Proxy }
   proxy.silent = true
   await t.rejects(server.rows.refresh(), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
@@ -163,7 +186,8 @@ await onEachEngine(t, 'a connection that reads the catalog is in use until the r
   t.equal((await post('customers', select)).status, 200)
 })
 
-await onEachEngine(t, 'the connection of a statement that the account may not kill is in use until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
+await onEachEngine(t, 'the connection of a statement that the account may not kill is in ' +
+  'use until it ends', { ...settings, only: ['mariadb'] }, async (t, service) => {
   const { sql } = service
   await sql('create function slowly() returns int not deterministic return sleep(2)')
   await sql('create trigger slow_update before update on customers for each row set new.note = slowly()')
@@ -182,7 +206,9 @@ const TIMEOUT = 600
 const countOpen = async (service: Service): Promise<number> => (await connections(service)).length
 
 /** Concurrent requests, each of which needs a connection. */
-async function together (service: Service, requests: ReadonlyArray<() => Promise<{ status: number }>>): Promise<number[]> {
+async function together (service: Service, requests: ReadonlyArray<() => Promise<{
+  status: number
+}>>): Promise<number[]> {
   await service.sql('lock tables customers write')
   const answers = requests.map((request) => request())
   await until('each has a connection', async () => (await runners(service, 'select')).length === requests.length)
@@ -190,12 +216,15 @@ async function together (service: Service, requests: ReadonlyArray<() => Promise
   return (await Promise.all(answers)).map(({ status }) => status)
 }
 
-await onEachEngine(t, 'a process with many databases has no open connections without requests', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a process with many databases has no open ' +
+  'connections without requests', { schema: shop, only }, async (t, service) => {
   const { url } = service
   await service.server.app.close()
   const names = Array.from({ length: 12 }, (_, index) => `database-${index}`)
   const pool = { size: 4, idleTimeout: TIMEOUT }
-  const { post, server } = await startService(t, url, { options: { metrics: true, databases: Object.fromEntries(names.map((name) => [name, { url, pool }])) } })
+  const { post, server } = await startService(t, url, {
+    options: { metrics: true, databases: Object.fromEntries(names.map((name) => [name, { url, pool }])) }
+  })
   const requests = names.flatMap((database) => [1, 2, 3, 4].map(() => () => post('customers', select, { database })))
   const statuses = await together(service, requests)
   t.same(new Set(statuses), new Set([200]))
@@ -204,10 +233,14 @@ await onEachEngine(t, 'a process with many databases has no open connections wit
   await until('all of them are closed', async () => await countOpen(service) === 0)
   t.comment(`48 connections were closed after ${Date.now() - begin} ms`)
   t.match(await server.rows.registry.metrics(), /row_query_pool_open\{database="database-3",pool="primary"\} 0/)
-  t.equal((await post('customers', select, { database: 'database-3' })).status, 200, 'and a new one is opened when needed')
+  t.equal(
+    (await post('customers', select, { database: 'database-3' })).status, 200, 'and a new one is opened when needed'
+  )
 })
 
-await onEachEngine(t, 'pool.minimum connections are kept open', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } } }, async (t, service) => {
+await onEachEngine(t, 'pool.minimum connections are kept open', {
+  schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT, minimum: 2 } }
+}, async (t, service) => {
   const requests = Array.from({ length: 5 }, () => () => service.post('customers', select))
   await together(service, requests)
   await until('the others are closed', async () => await countOpen(service) === 2)
@@ -215,7 +248,9 @@ await onEachEngine(t, 'pool.minimum connections are kept open', { schema: shop, 
   t.equal(await countOpen(service), 2)
 })
 
-await onEachEngine(t, 'a used connection stays open while idle ones are closed', { schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } } }, async (t, service) => {
+await onEachEngine(t, 'a used connection stays open while idle ones are closed', {
+  schema: shop, only, database: { pool: { size: 5, idleTimeout: TIMEOUT } }
+}, async (t, service) => {
   const { post, proxy } = service
   await together(service, Array.from({ length: 5 }, () => () => post('customers', select)))
   const made = proxy?.connections
@@ -227,7 +262,9 @@ await onEachEngine(t, 'a used connection stays open while idle ones are closed',
   t.equal(proxy?.connections, made, 'the same connection is used')
 })
 
-await onEachEngine(t, 'reading the catalog does not keep a connection open', { schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } } }, async (t, service) => {
+await onEachEngine(t, 'reading the catalog does not keep a connection open', {
+  schema: shop, only, database: { refreshInterval: TIMEOUT * 2, pool: { idleTimeout: TIMEOUT } }
+}, async (t, service) => {
   await until('nothing is open', async () => await countOpen(service) === 0)
   const before = service.proxy?.connections as number
   await until('the catalog has been read again', () => service.proxy?.connections as number > before)
@@ -238,7 +275,9 @@ await onEachEngine(t, 'reading the catalog does not keep a connection open', { s
 await onEachEngine(t, 'idle connections to replicas are closed too', { schema: shop, only }, async (t, service) => {
   const { url } = service
   await service.server.app.close()
-  const { post } = await startService(t, url, { database: { replicas: [url, url], pool: { size: 2, idleTimeout: TIMEOUT } } })
+  const { post } = await startService(t, url, {
+    database: { replicas: [url, url], pool: { size: 2, idleTimeout: TIMEOUT } }
+  })
   await together(service, Array.from({ length: 4 }, () => () => post('customers', select)))
   await until('all are closed', async () => await countOpen(service) === 0)
   t.equal((await post('customers', select)).status, 200)

@@ -1,6 +1,6 @@
 /**
- * The last words of the grammar, each by every way in: HTTP, operations, in process, QUERY, streams, tools, the documents
- * that describe them, the form of the page, and programs with the types of `row-query types`
+ * The last words of the grammar, each by every way in: HTTP, operations, in process, QUERY, streams, tools, the
+ * documents that describe them, the form of the page, and programs with the types of `row-query types`
  * (test/clients/generated.test.ts compiles them).
  */
 import { readFileSync } from 'node:fs'
@@ -16,11 +16,13 @@ import { type PostOptions, type Schema, sharedOnEachEngine, TOKEN } from '../sup
 
 const schema: Schema = (engine) => [
   'create table lands (id int not null primary key, name varchar(10) not null, area int not null)',
-  'create table customers (id int not null primary key, name varchar(10) not null, land_id int null, credit decimal(8,2) not null, foreign key (land_id) references lands (id))',
+  'create table customers (id int not null primary key, name varchar(10) not null, land_id int null, credit ' +
+    'decimal(8,2) not null, foreign key (land_id) references lands (id))',
   `create table orders (id int not null primary key, customer_id int null, paid int null, due int null, note varchar(10) null default 'none'${engine === 'sqlite' ? ' collate nocase' : ''}, meta json null, foreign key (customer_id) references customers (id))`,
   "insert into lands values (1, 'Peru', 5), (2, 'Chad', 7)",
   "insert into customers values (1, 'Ada', 1, 10.50), (2, 'Bob', 2, 2.00), (3, 'Cy', null, 1.00)",
-  'insert into orders values (1, 1, 5, 5, \'Bell\', \'{"tags": ["a", "b"]}\'), (2, 2, 3, null, \'bELL\', \'{"tags": ["b", "a"]}\'), (3, 1, null, 4, \'x\', null), (4, null, 2, 9, \'y\', \'{"tags": []}\')'
+  'insert into orders values (1, 1, 5, 5, \'Bell\', \'{"tags": ["a", "b"]}\'), (2, 2, 3, null, \'bELL\', \'{"tags": ' +
+    '["b", "a"]}\'), (3, 1, null, 4, \'x\', null), (4, null, 2, 9, \'y\', \'{"tags": []}\')'
 ]
 
 interface Line {
@@ -36,7 +38,9 @@ interface Line {
 }
 
 const select = { verb: 'select', columns: ['id'], orderBy: 'id' }
-const through = { customer: { table: 'customers', columns: ['name'], include: { land: { table: 'lands', columns: ['name'] } } } }
+const through = {
+  customer: { table: 'customers', columns: ['name'], include: { land: { table: 'lands', columns: ['name'] } } }
+}
 const grouped = { customer: { table: 'customers', include: { land: { table: 'lands' } } } }
 const named = (id: number, name: string | null, land: string | null): object =>
   ({ id, customer: name === null ? null : { name, land: land === null ? null : { name: land } } })
@@ -92,7 +96,15 @@ const LINES: Readonly<Record<string, Line>> = {
     refuses: 'a default is true'
   },
   outcomes: {
-    body: { verb: 'insert', data: [{ id: 1, paid: 6 }, { id: 9, paid: 1 }], onConflict: { key: ['id'] }, outcomes: true, dryRun: true },
+    body: {
+      verb: 'insert',
+      data: [
+        { id: 1, paid: 6 }, { id: 9, paid: 1 }
+      ],
+      onConflict: { key: ['id'] },
+      outcomes: true,
+      dryRun: true
+    },
     answer: { outcomes: ['updated', 'inserted'], inserted: 1, updated: 1 },
     wrong: { verb: 'insert', data: [{ id: 1 }], onConflict: { key: ['id'] }, outcomes: 1 },
     compiles: 'outcomes: true',
@@ -113,14 +125,26 @@ const LINES: Readonly<Record<string, Line>> = {
     refuses: 'an unknown column of the member of a member'
   },
   'groups through members of members': {
-    body: { verb: 'select', groupBy: [{ land: { customer: { land: 'name' } } }], aggregates: { n: { $count: '*' } }, include: grouped, orderBy: 'land' },
+    body: {
+      verb: 'select',
+      groupBy: [
+        { land: { customer: { land: 'name' } } }
+      ],
+      aggregates: { n: { $count: '*' } },
+      include: grouped,
+      orderBy: 'land'
+    },
     rows: [{ land: null, n: 1 }, { land: 'Chad', n: 1 }, { land: 'Peru', n: 2 }],
     wrong: { verb: 'select', groupBy: [{ land: { customer: { land: 5 } } }], include: grouped },
     compiles: "groupBy: [{ name: { order: { customer: 'name' } } }",
     refuses: 'an unknown column of the member of a member'
   },
   'aggregates of a related column': {
-    body: { verb: 'select', aggregates: { credit: { $sum: { customer: 'credit' } }, lands: { $count: { customer: { land: 'id' } } } }, include: grouped },
+    body: {
+      verb: 'select',
+      aggregates: { credit: { $sum: { customer: 'credit' } }, lands: { $count: { customer: { land: 'id' } } } },
+      include: grouped
+    },
     rows: [{ credit: '23.00', lands: 3 }],
     wrong: { verb: 'select', aggregates: { credit: { $sum: { customer: 5 } } }, include: grouped },
     compiles: "$sum: { order: { customer: 'credit' } }",
@@ -141,12 +165,23 @@ await test('each word of the grammar has the same answer by every way in', async
     const called = await tools.call(String(verb), { database: 'shop', table: 'orders', ...fields })
     const written = {
       http: (await post('orders', body)).json.data,
-      operations: (await operate({ operations: [{ table: 'orders', ...operation }], ...dryRun === true && { dryRun } })).json.data?.results?.[0],
-      'in process': await execute({ database: 'shop', table: 'orders', body, grant: { name: 'everything', permissions: ['select', 'insert', 'update', 'delete'] } }),
+      operations: (await operate({
+        operations: [{ table: 'orders', ...operation }], ...dryRun === true && { dryRun }
+      })).json.data?.results?.[0],
+      'in process': await execute({
+        database: 'shop',
+        table: 'orders',
+        body,
+        grant: {
+          name: 'everything', permissions: ['select', 'insert', 'update', 'delete']
+        }
+      }),
       tool: called.isError ? called.text : called.result
     }
     if (verb !== 'select') return written
-    const stream = await server.app.inject({ method: 'POST', url: '/api/shop/orders', headers: { ...headers, accept: 'application/x-ndjson' }, payload: body })
+    const stream = await server.app.inject({
+      method: 'POST', url: '/api/shop/orders', headers: { ...headers, accept: 'application/x-ndjson' }, payload: body
+    })
     return {
       ...written,
       QUERY: (await post('orders', fields, { method: 'QUERY' as NonNullable<PostOptions['method']> })).json.data,
@@ -156,38 +191,56 @@ await test('each word of the grammar has the same answer by every way in', async
   for (const [name, line] of Object.entries(LINES)) {
     for (const [way, answer] of Object.entries(await answersTo(line))) {
       const { rows } = answer as { rows?: object[] }
-      t.match(line.rows === undefined ? answer : rows, line.rows ?? line.answer, `${name}: ${way}: ${JSON.stringify(answer)}`)
+      t.match(line.rows === undefined ? answer : rows, line.rows ??
+        line.answer, `${name}: ${way}: ${JSON.stringify(answer)}`)
     }
   }
 })
 
 await test('the documents and the tools describe each word, and refuse what differs in it', async (t, service) => {
-  const document = JSON.parse((await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body)
+  const document = JSON.parse(
+    (await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body
+  )
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
   ajv.addSchema(document, 'document')
   const { tools } = await (await connectTo(t, service)).client.listTools()
   for (const [name, { body, wrong }] of Object.entries(LINES)) {
     const { verb, ...fields } = body
-    const request = ajv.getSchema(`document#/components/schemas/Orders${String(verb).replace(/^./, (first) => first.toUpperCase())}Request`)
+    const request = ajv.getSchema(
+      `document#/components/schemas/Orders${String(verb).replace(/^./, (first) => first.toUpperCase())}Request`
+    )
     t.ok(request?.(body), `${name}: the document: ${JSON.stringify(request?.errors?.at(-1))}`)
     t.notOk(request?.(wrong), `${name}: the document takes ${JSON.stringify(wrong)}`)
     const { inputSchema } = tools.find((each) => each.name === verb) ?? {}
-    t.ok(ajv.validate(inputSchema as object, { database: 'shop', table: 'orders', ...fields }), `${name}: the arguments of the tool: ${JSON.stringify(ajv.errors)}`)
+    t.ok(
+      ajv.validate(inputSchema as object, { database: 'shop', table: 'orders', ...fields }),
+      `${name}: the arguments of the tool: ${JSON.stringify(ajv.errors)}`
+    )
     t.equal((await service.post('orders', wrong)).status, 400, `${name}: ${JSON.stringify(wrong)}`)
   }
 })
 
-await test('describe_table says what filters and members need, and the form of the page keeps each word as it was written', async (t, service) => {
+await test('describe_table says what filters and members need, and the form of the page keeps each word ' +
+  'as it was written', async (t, service) => {
   const { result } = await (await connectTo(t, service)).call('describe_table', { database: 'shop', table: 'orders' })
   const described = JSON.stringify(result)
-  for (const word of ['"$case"', '"$at"', '{"table":"customers","on":{"customer_id":"id"},"rows":"one"}']) t.ok(described.includes(word), `${word} in ${described}`)
-  const document = JSON.parse((await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body)
+  for (const word of ['"$case"', '"$at"', '{"table":"customers","on":{"customer_id":"id"},"rows":"one"}']) {
+    t.ok(
+      described.includes(word), `${word} in ${described}`
+    )
+  }
+  const document = JSON.parse(
+    (await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body
+  )
   const table = readDocument('shop', document).table('orders')
   for (const [name, { body }] of Object.entries(LINES)) {
     const { filters, orderBy } = body as JsonObject
     if (table === undefined || !t.ok(saysSame(readFilters(filters, table), filters), `${name}: its filters`)) return
     const terms = readOrder(body as JsonObject)
-    t.same(readOrder({ ...body as JsonObject, orderBy: writeOrder(terms) ?? null }), terms, `${name}: its order ${JSON.stringify(orderBy)}`)
+    t.same(
+      readOrder({ ...body as JsonObject, orderBy: writeOrder(terms) ?? null }), terms,
+      `${name}: its order ${JSON.stringify(orderBy)}`
+    )
     t.notMatch(summarize(table, body as JsonObject), /undefined|object Object/, name)
   }
 })

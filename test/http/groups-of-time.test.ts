@@ -3,7 +3,9 @@ import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
 import { type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
-const COLUMNS = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time null, y year null'
+const COLUMNS = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, ' +
+  'status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time ' +
+    'null, y year null'
 const schema: Schema = { mysql: [`create table sales (${COLUMNS})`], sqlite: [`create table sales (${COLUMNS})`] }
 
 /** The week by ISO 8601, computed from the Thursday of the week. */
@@ -23,55 +25,131 @@ const groupsOf = async ({ post }: Pick<Service, 'post'>, body: object): Promise<
 const test = sharedOnEachEngine(t, { schema })
 
 await test('rows are grouped by the year, month, week, day and hour of a column', async (t, service) => {
-  const moments = ['2026-11-23T10:15:00.123', '2026-11-23T10:59:59.999', '2026-11-23T11:00:00', '2026-01-01T00:00:00', '2027-01-03T23:59:59', '2024-12-30T12:00:00', null]
-  await service.post('sales', { verb: 'insert', data: moments.map((dt, id) => ({ id, dt, d: dt?.slice(0, 10) ?? null, ts: dt === null ? null : `${dt.slice(0, 19)}Z` })) })
+  const moments = [
+    '2026-11-23T10:15:00.123', '2026-11-23T10:59:59.999', '2026-11-23T11:00:00', '2026-01-01T00:00:00',
+    '2027-01-03T23:59:59', '2024-12-30T12:00:00', null
+  ]
+  await service.post('sales', {
+    verb: 'insert',
+    data: moments.map(
+      (dt, id) => ({ id, dt, d: dt?.slice(0, 10) ?? null, ts: dt === null ? null : `${dt.slice(0, 19)}Z` })
+    )
+  })
   const n = { n: { $count: '*' } }
   for (const [column, hasHours] of [['d', false], ['dt', true], ['ts', true]] as const) {
-    t.strictSame(await groupsOf(service, { groupBy: [{ year: { $year: column } }], aggregates: n, orderBy: 'year' }), [{ year: null, n: 1 }, { year: 2024, n: 1 }, { year: 2026, n: 4 }, { year: 2027, n: 1 }], column)
-    t.strictSame(await groupsOf(service, { groupBy: [{ month: { $month: column } }], aggregates: n, orderBy: 'month DESC' }), [{ month: '2027-01', n: 1 }, { month: '2026-11', n: 3 }, { month: '2026-01', n: 1 }, { month: '2024-12', n: 1 }, { month: null, n: 1 }], column)
-    t.strictSame(await groupsOf(service, { groupBy: [{ week: { $week: column } }], aggregates: n, orderBy: 'week' }), [{ week: null, n: 1 }, { week: '2025-W01', n: 1 }, { week: '2026-W01', n: 1 }, { week: '2026-W48', n: 3 }, { week: '2026-W53', n: 1 }], column)
-    t.strictSame(await groupsOf(service, { groupBy: [{ day: { $date: column } }], aggregates: n, orderBy: 'n DESC, day', limit: 2 }), [{ day: '2026-11-23', n: 3 }, { day: null, n: 1 }], column)
-    if (hasHours) t.strictSame(await groupsOf(service, { groupBy: [{ hour: { $hour: column } }], aggregates: n, having: { hour: { $startsWith: '2026-11-23' } }, orderBy: 'hour' }), [{ hour: '2026-11-23T10', n: 2 }, { hour: '2026-11-23T11', n: 1 }], column)
+    t.strictSame(await groupsOf(service, { groupBy: [{ year: { $year: column } }], aggregates: n, orderBy: 'year' }), [
+      { year: null, n: 1 }, { year: 2024, n: 1 }, { year: 2026, n: 4 }, { year: 2027, n: 1 }
+    ], column)
+    t.strictSame(await groupsOf(service, {
+      groupBy: [{ month: { $month: column } }], aggregates: n, orderBy: 'month DESC'
+    }), [
+      { month: '2027-01', n: 1 }, { month: '2026-11', n: 3 }, { month: '2026-01', n: 1 }, { month: '2024-12', n: 1 },
+      { month: null, n: 1 }
+    ], column)
+    t.strictSame(await groupsOf(service, { groupBy: [{ week: { $week: column } }], aggregates: n, orderBy: 'week' }), [
+      { week: null, n: 1 }, { week: '2025-W01', n: 1 }, { week: '2026-W01', n: 1 }, { week: '2026-W48', n: 3 },
+      { week: '2026-W53', n: 1 }
+    ], column)
+    t.strictSame(await groupsOf(service, {
+      groupBy: [{ day: { $date: column } }], aggregates: n, orderBy: 'n DESC, day', limit: 2
+    }), [{ day: '2026-11-23', n: 3 }, { day: null, n: 1 }], column)
+    if (hasHours) {
+      t.strictSame(await groupsOf(service, {
+        groupBy: [{ hour: { $hour: column } }],
+        aggregates: n,
+        having: { hour: { $startsWith: '2026-11-23' } },
+        orderBy: 'hour'
+      }), [{ hour: '2026-11-23T10', n: 2 }, { hour: '2026-11-23T11', n: 1 }], column)
+    }
   }
 })
 
-await test('names of parts stand at their place in the rows, and in orderBy, having and pages; a part alone is distinct', async (t, service) => {
+await test('names of parts stand at their place in the rows, and in orderBy, having and pages; a part ' +
+  'alone is distinct', async (t, service) => {
   const { post } = service
-  await post('sales', { verb: 'insert', data: Array.from({ length: 30 }, (_, id) => ({ id, dt: `2026-0${1 + id % 9}-01T00:00:00`, status: id % 2 === 0 ? 'new' : 'paid', total: `${id}.50` })) })
-  const rows = await groupsOf(service, { groupBy: ['status', { m: { $month: 'dt' } }, { v0: { $year: 'dt' } }], aggregates: { v1: { $sum: 'total' } }, having: { m: { $between: ['2026-02', '2026-03'] }, v0: 2026, status: 'new' }, orderBy: [{ m: 'DESC' }] })
-  t.equal(JSON.stringify(rows), JSON.stringify([{ status: 'new', m: '2026-03', v0: 2026, v1: '23.00' }, { status: 'new', m: '2026-02', v0: 2026, v1: '39.00' }]))
+  await post('sales', {
+    verb: 'insert',
+    data: Array.from({ length: 30 }, (_, id) => ({
+      id, dt: `2026-0${1 + id % 9}-01T00:00:00`, status: id % 2 === 0 ? 'new' : 'paid', total: `${id}.50`
+    }))
+  })
+  const rows = await groupsOf(service, {
+    groupBy: ['status', { m: { $month: 'dt' } }, { v0: { $year: 'dt' } }],
+    aggregates: { v1: { $sum: 'total' } },
+    having: { m: { $between: ['2026-02', '2026-03'] }, v0: 2026, status: 'new' },
+    orderBy: [{ m: 'DESC' }]
+  })
+  t.equal(JSON.stringify(rows), JSON.stringify([
+    { status: 'new', m: '2026-03', v0: 2026, v1: '23.00' }, { status: 'new', m: '2026-02', v0: 2026, v1: '39.00' }
+  ]))
   t.same((await groupsOf(service, { groupBy: [{ m: { $month: 'dt' } }] })).length, 9)
-  t.same(await groupsOf(service, { groupBy: [{ m: { $month: 'dt' } }], having: { $or: [{ m: '2026-05' }, { m: { $like: '%-07' } }, { m: null }, { m: { $is: '2026-01' } }] }, orderBy: 'm' }), [{ m: '2026-01' }, { m: '2026-05' }, { m: '2026-07' }])
+  t.same(await groupsOf(service, {
+    groupBy: [{ m: { $month: 'dt' } }],
+    having: {
+      $or: [{ m: '2026-05' }, { m: { $like: '%-07' } }, { m: null }, { m: { $is: '2026-01' } }]
+    },
+    orderBy: 'm'
+  }), [{ m: '2026-01' }, { m: '2026-05' }, { m: '2026-07' }])
   const seen = []
   for (let offset: number | null = 0; offset !== null;) {
-    const { rows, next }: { rows: object[], next: number | null } = (await post('sales', { verb: 'select', groupBy: ['status', { m: { $month: 'dt' } }], offset, limit: 4 })).json.data
+    const { rows, next }: { rows: object[], next: number | null } = (await post('sales', {
+      verb: 'select', groupBy: ['status', { m: { $month: 'dt' } }], offset, limit: 4
+    })).json.data
     seen.push(...rows)
     offset = next
   }
   t.equal(seen.length, 18)
   t.equal(new Set(seen.map((row) => JSON.stringify(row))).size, 18, 'pages do not overlap')
-  t.same((await groupsOf(service, { groupBy: ['dt', { dt2: { $date: 'dt' } }], limit: 1, orderBy: 'dt2 DESC' })), [{ dt: '2026-09-01T00:00:00' + (service.engine === 'sqlite' ? '' : '.000'), dt2: '2026-09-01' }])
+  t.same((await groupsOf(service, { groupBy: ['dt', { dt2: { $date: 'dt' } }], limit: 1, orderBy: 'dt2 DESC' })), [
+    { dt: '2026-09-01T00:00:00' + (service.engine === 'sqlite' ? '' : '.000'), dt2: '2026-09-01' }
+  ])
 })
 
 await test('weeks of 20 years of days are those of ISO 8601, and NULL is a group', async (t, service) => {
-  const days = Array.from({ length: 20 * 366 }, (_, index) => new Date(Date.UTC(2010, 0, 1 + index)).toISOString().slice(0, 10))
+  const days = Array.from(
+    { length: 20 * 366 }, (_, index) => new Date(Date.UTC(2010, 0, 1 + index)).toISOString().slice(0, 10)
+  )
   for (let from = 0; from < days.length; from += 1000) {
-    await service.post('sales', { verb: 'insert', data: days.slice(from, from + 1000).map((d, index) => ({ id: from + index, d, dt: `${d}T23:59:59.999` })) })
+    await service.post('sales', {
+      verb: 'insert',
+      data: days.slice(from, from + 1000).map((d, index) => ({ id: from + index, d, dt: `${d}T23:59:59.999` }))
+    })
   }
-  await service.post('sales', { verb: 'insert', data: [{ id: -1 }, { id: -2, d: '0001-01-01', dt: '0001-01-01T00:00:00' }, { id: -3, d: '9999-12-31', dt: '9999-12-31T00:00:00' }] })
+  await service.post('sales', {
+    verb: 'insert',
+    data: [
+      { id: -1 }, { id: -2, d: '0001-01-01', dt: '0001-01-01T00:00:00' },
+      { id: -3, d: '9999-12-31', dt: '9999-12-31T00:00:00' }
+    ]
+  })
   const expected = new Map(days.map((day) => [isoWeek(day), 0]))
   for (const day of days) expected.set(isoWeek(day), (expected.get(isoWeek(day)) as number) + 1)
   const wanted = [[null, 1], ['0001-W01', 1], ...[...expected].sort(([a], [b]) => a < b ? -1 : 1), ['9999-W52', 1]]
   for (const column of ['d', 'dt']) {
-    const rows = [...await groupsOf(service, { groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week' }), ...await groupsOf(service, { groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week', offset: 1000 })]
+    const rows = [
+      ...await groupsOf(service, {
+        groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week'
+      }),
+      ...await groupsOf(service, {
+        groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week', offset: 1000
+      })
+    ]
     t.same(rows.map(({ week, n }) => [week, n]), wanted, column)
   }
 })
 
 await test('zero dates have the parts that they show, and no week', async (t, service) => {
-  const written = await service.post('sales', { verb: 'insert', data: [{ id: 1, d: '0000-00-00', dt: '0000-00-00T00:00:00' }, { id: 2, d: '2026-00-00', dt: '2026-11-00T10:00:00' }, { id: 3, d: '0000-03-01', dt: '0000-03-01T00:00:00' }] })
+  const written = await service.post('sales', {
+    verb: 'insert',
+    data: [
+      { id: 1, d: '0000-00-00', dt: '0000-00-00T00:00:00' }, { id: 2, d: '2026-00-00', dt: '2026-11-00T10:00:00' },
+      { id: 3, d: '0000-03-01', dt: '0000-03-01T00:00:00' }
+    ]
+  })
   t.equal(written.status, 200, written.text)
-  const parts = async (column: string, part: string): Promise<unknown[]> => (await groupsOf(service, { groupBy: ['id', { part: { [part]: column } }], orderBy: 'id' })).map((row) => row['part'])
+  const parts = async (column: string, part: string): Promise<unknown[]> => (await groupsOf(service, {
+    groupBy: ['id', { part: { [part]: column } }], orderBy: 'id'
+  })).map((row) => row['part'])
   t.same(await parts('d', '$year'), [0, 2026, 0])
   t.same(await parts('d', '$month'), ['0000-00', '2026-00', '0000-03'])
   t.same(await parts('d', '$date'), ['0000-00-00', '2026-00-00', '0000-03-01'])
@@ -82,14 +160,41 @@ await test('zero dates have the parts that they show, and no week', async (t, se
 })
 
 await test('on SQLite a stored value that is no time has no parts', async (t, service) => {
-  await service.sql("insert into sales (id, dt) values (1, 'soon'), (2, 2026), (3, x'323032362d31312d3233'), (4, '2026-11-23'), (5, '2026-11-23T10:00:00'), (6, '2026-11-23 10:00:00')")
-  t.same(await groupsOf(service, { groupBy: [{ day: { $date: 'dt' } }, { hour: { $hour: 'dt' } }, { week: { $week: 'dt' } }, { year: { $year: 'dt' } }], aggregates: { n: { $count: '*' } }, orderBy: 'day, hour' }), [
-    { day: null, hour: null, week: null, year: null, n: 3 }, { day: '2026-11-23', hour: null, week: '2026-W48', year: 2026, n: 1 }, { day: '2026-11-23', hour: '2026-11-23T10', week: '2026-W48', year: 2026, n: 2 }
+  await service.sql("insert into sales (id, dt) values (1, 'soon'), (2, 2026), (3, x'323032362d31312d3233'), (4, " +
+    "'2026-11-23'), (5, '2026-11-23T10:00:00'), (6, '2026-11-23 10:00:00')")
+  t.same(await groupsOf(service, {
+    groupBy: [
+      { day: { $date: 'dt' } }, { hour: { $hour: 'dt' } }, { week: { $week: 'dt' } }, { year: { $year: 'dt' } }
+    ],
+    aggregates: { n: { $count: '*' } },
+    orderBy: 'day, hour'
+  }), [
+    { day: null, hour: null, week: null, year: null, n: 3 }, {
+      day: '2026-11-23', hour: null, week: '2026-W48', year: 2026, n: 1
+    }, { day: '2026-11-23', hour: '2026-11-23T10', week: '2026-W48', year: 2026, n: 2 }
   ])
 }, ['sqlite'])
 
 await test('an aggregate with filters is computed from the rows that pass', async (t, service) => {
-  await service.post('sales', { verb: 'insert', data: [['new', '1.50', 1], ['paid', '2.25', 2], ['paid', '3.00', 2], ['old', null, null]].map(([status, total, n], id) => ({ id, status, total, n, ratio: Number(total), word: id % 2 === 0 ? 'a' : 'b', dt: { $now: { days: -id } }, ts: { $now: { days: -id } } })) })
+  await service.post('sales', {
+    verb: 'insert',
+    data: [
+      ['new', '1.50', 1], ['paid', '2.25', 2], ['paid', '3.00', 2], ['old', null, null]
+    ].map((
+      [status, total, n], id
+    ) => ({
+      id,
+      status,
+      total,
+      n,
+      ratio: Number(total),
+      word: id % 2 === 0 ? 'a' : 'b',
+      dt: { $now: { days: -id } },
+      ts: {
+        $now: { days: -id }
+      }
+    }))
+  })
   const paid = { status: 'paid' }
   t.strictSame(await groupsOf(service, {
     aggregates: {
@@ -106,26 +211,78 @@ await test('an aggregate with filters is computed from the rows that pass', asyn
       every: { $count: '*', filters: {} },
       recent: { $count: '*', filters: { dt: { $gt: { $now: { hours: -30 } } } } }
     }
-  }), [{ all: '6.75', paid: '5.25', n: 2, given: 1, different: 1, avg: '2.625000', ratio: 1.5, least: 'b', none: null, nothing: 0, every: 4, recent: 2 }])
-  t.strictSame(await groupsOf(service, { filters: { id: { $lt: 3 } }, groupBy: ['word'], aggregates: { paid: { $sum: 'total', filters: paid } }, having: { paid: { $gt: '0' } }, orderBy: 'paid DESC' }), [{ word: 'a', paid: '3.00' }, { word: 'b', paid: '2.25' }])
-  t.strictSame(await groupsOf(service, { groupBy: [{ day: { $date: 'dt' } }], aggregates: { n: { $count: '*', filters: { word: 'a' } } }, having: { n: 1, $not: { n: { $between: [2, 3] } } }, orderBy: 'n, day DESC', offset: 1, limit: 1 }).then((rows) => rows.map(({ n }) => n)), [1])
+  }), [{
+    all: '6.75',
+    paid: '5.25',
+    n: 2,
+    given: 1,
+    different: 1,
+    avg: '2.625000',
+    ratio: 1.5,
+    least: 'b',
+    none: null,
+    nothing: 0,
+    every: 4,
+    recent: 2
+  }])
+  t.strictSame(await groupsOf(service, {
+    filters: { id: { $lt: 3 } },
+    groupBy: ['word'],
+    aggregates: { paid: { $sum: 'total', filters: paid } },
+    having: { paid: { $gt: '0' } },
+    orderBy: 'paid DESC'
+  }), [{ word: 'a', paid: '3.00' }, { word: 'b', paid: '2.25' }])
+  t.strictSame(await groupsOf(service, {
+    groupBy: [{ day: { $date: 'dt' } }],
+    aggregates: { n: { $count: '*', filters: { word: 'a' } } },
+    having: { n: 1, $not: { n: { $between: [2, 3] } } },
+    orderBy: 'n, day DESC',
+    offset: 1,
+    limit: 1
+  }).then((rows) => rows.map(({ n }) => n)), [1])
 })
 
 await test('what is no part, no filter or no free name is refused', async (t, { post }) => {
   const bodies: Array<[body: object, code: string, path: string]> = [
-    [{ groupBy: [{ m: { $month: 'status' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$month'], [{ groupBy: ['id', { h: { $hour: 'd' } }] }, 'INVALID_VALUE', '/groupBy/1/h/$hour'], [{ groupBy: [{ m: { $year: 't' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'],
-    [{ groupBy: [{ m: { $year: 'y' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'], [{ groupBy: [{ m: { $month: 'nope' } }] }, 'COLUMN_NOT_FOUND', '/groupBy/0/m/$month'],
-    [{ groupBy: [{ m: { $day: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [{ m: {} }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [{}] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [{ 'a b': { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'],
-    [{ groupBy: [{ m: { $month: 'd', $year: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [{ m: { $month: 'd' }, n: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [{ m: 'd' }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [] }, 'INVALID_BODY', '/groupBy'],
-    [{ groupBy: [{ [`m${'x'.repeat(64)}`]: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: ['id', 'id'] }, 'INVALID_BODY', '/groupBy'],
-    [{ groupBy: ['d', { d: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy/1/d'], [{ groupBy: [{ m: { $month: 'd' } }, { m: { $year: 'd' } }] }, 'INVALID_BODY', '/groupBy/0/m'], [{ groupBy: [{ n: { $month: 'd' } }], aggregates: { n: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/n'],
-    [{ groupBy: [{ m: { $month: 'd' } }], orderBy: 'd' }, 'COLUMN_NOT_FOUND', '/orderBy'], [{ groupBy: [{ m: { $month: 'd' } }], having: { d: null } }, 'COLUMN_NOT_FOUND', '/having/d'],
-    [{ groupBy: [{ m: { $month: 'd' } }], having: { m: 5 } }, 'INVALID_VALUE', '/having/m'], [{ groupBy: [{ m: { $month: 'd' } }], having: { m: '2026' } }, 'INVALID_VALUE', '/having/m'], [{ groupBy: [{ y: { $year: 'd' } }], having: { y: '2026-01' } }, 'INVALID_VALUE', '/having/y'],
-    [{ groupBy: [{ m: { $month: 'd' } }], columns: ['d'] }, 'INVALID_BODY', '/columns'], [{ groupBy: [{ m: { $month: 'd' } }], after: null }, 'INVALID_BODY', '/after'],
-    [{ aggregates: { n: { filters: {} } } }, 'INVALID_BODY', '/aggregates/n'], [{ aggregates: { n: { $count: '*', $sum: 'n' } } }, 'INVALID_BODY', '/aggregates/n'], [{ aggregates: { n: { $count: '*', filters: [] } } }, 'INVALID_BODY', '/aggregates/n/filters'],
-    [{ aggregates: { n: { $count: '*', filters: { nope: 1 } } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/filters/nope'], [{ aggregates: { n: { $count: '*', filters: { n: 'x' } } } }, 'INVALID_VALUE', '/aggregates/n/filters/n'],
-    [{ aggregates: { n: { $count: '*', filters: { n: { $foo: 1 } } } } }, 'INVALID_BODY', '/aggregates/n/filters/n/$foo'],
-    [{ filters: { n: Array.from({ length: 6000 }, (_, n) => n) }, aggregates: { n: { $count: '*', filters: { n: Array.from({ length: 6000 }, (_, n) => n) } } } }, 'INVALID_BODY', '/aggregates/n/filters/n']
+    [{ groupBy: [{ m: { $month: 'status' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$month'], [
+      { groupBy: ['id', { h: { $hour: 'd' } }] }, 'INVALID_VALUE', '/groupBy/1/h/$hour'
+    ], [{ groupBy: [{ m: { $year: 't' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'],
+    [{ groupBy: [{ m: { $year: 'y' } }] }, 'INVALID_VALUE', '/groupBy/0/m/$year'],
+    [{ groupBy: [{ m: { $month: 'nope' } }] }, 'COLUMN_NOT_FOUND', '/groupBy/0/m/$month'],
+    [{ groupBy: [{ m: { $day: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [
+      { groupBy: [{ m: {} }] }, 'INVALID_BODY', '/groupBy'
+    ], [{ groupBy: [{}] }, 'INVALID_BODY', '/groupBy'],
+    [{ groupBy: [{ 'a b': { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'],
+    [{ groupBy: [{ m: { $month: 'd', $year: 'd' } }] }, 'INVALID_BODY', '/groupBy'], [
+      { groupBy: [{ m: { $month: 'd' }, n: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'
+    ], [{ groupBy: [{ m: 'd' }] }, 'INVALID_BODY', '/groupBy'], [{ groupBy: [] }, 'INVALID_BODY', '/groupBy'],
+    [{ groupBy: [{ [`m${'x'.repeat(64)}`]: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy'],
+    [{ groupBy: ['id', 'id'] }, 'INVALID_BODY', '/groupBy'],
+    [{ groupBy: ['d', { d: { $month: 'd' } }] }, 'INVALID_BODY', '/groupBy/1/d'], [
+      { groupBy: [{ m: { $month: 'd' } }, { m: { $year: 'd' } }] }, 'INVALID_BODY', '/groupBy/0/m'
+    ], [{ groupBy: [{ n: { $month: 'd' } }], aggregates: { n: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/n'],
+    [{ groupBy: [{ m: { $month: 'd' } }], orderBy: 'd' }, 'COLUMN_NOT_FOUND', '/orderBy'],
+    [{ groupBy: [{ m: { $month: 'd' } }], having: { d: null } }, 'COLUMN_NOT_FOUND', '/having/d'],
+    [{ groupBy: [{ m: { $month: 'd' } }], having: { m: 5 } }, 'INVALID_VALUE', '/having/m'], [
+      { groupBy: [{ m: { $month: 'd' } }], having: { m: '2026' } }, 'INVALID_VALUE', '/having/m'
+    ], [{ groupBy: [{ y: { $year: 'd' } }], having: { y: '2026-01' } }, 'INVALID_VALUE', '/having/y'],
+    [{ groupBy: [{ m: { $month: 'd' } }], columns: ['d'] }, 'INVALID_BODY', '/columns'],
+    [{ groupBy: [{ m: { $month: 'd' } }], after: null }, 'INVALID_BODY', '/after'],
+    [{ aggregates: { n: { filters: {} } } }, 'INVALID_BODY', '/aggregates/n'], [
+      { aggregates: { n: { $count: '*', $sum: 'n' } } }, 'INVALID_BODY', '/aggregates/n'
+    ], [{ aggregates: { n: { $count: '*', filters: [] } } }, 'INVALID_BODY', '/aggregates/n/filters'],
+    [{ aggregates: { n: { $count: '*', filters: { nope: 1 } } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/filters/nope'],
+    [{ aggregates: { n: { $count: '*', filters: { n: 'x' } } } }, 'INVALID_VALUE', '/aggregates/n/filters/n'],
+    [
+      { aggregates: { n: { $count: '*', filters: { n: { $foo: 1 } } } } }, 'INVALID_BODY',
+      '/aggregates/n/filters/n/$foo'
+    ],
+    [{
+      filters: { n: Array.from({ length: 6000 }, (_, n) => n) },
+      aggregates: {
+        n: { $count: '*', filters: { n: Array.from({ length: 6000 }, (_, n) => n) } }
+      }
+    }, 'INVALID_BODY', '/aggregates/n/filters/n']
   ]
   for (const [body, code, path] of bodies) {
     const answer = await post('sales', { verb: 'select', ...body })
@@ -138,7 +295,13 @@ await test('what is no part, no filter or no free name is refused', async (t, { 
 await test('references stand in the filters of an aggregate', async (t, { operate }) => {
   const { json } = await operate([
     { table: 'sales', verb: 'insert', data: { id: 5, n: 7 }, returning: ['n'] },
-    { table: 'sales', verb: 'select', aggregates: { n: { $count: '*', filters: { n: { $ref: '/0/rows/0/n' }, $or: [{ id: { $in: [{ $ref: '/0/id' }] } }] } } } }
+    {
+      table: 'sales',
+      verb: 'select',
+      aggregates: {
+        n: { $count: '*', filters: { n: { $ref: '/0/rows/0/n' }, $or: [{ id: { $in: [{ $ref: '/0/id' }] } }] } }
+      }
+    }
   ])
   t.same(json.data?.results[1].rows, [{ n: 1 }], JSON.stringify(json))
 })

@@ -1,4 +1,7 @@
-/** Groups by a column of a related row (`{"country": {"customer": "country"}}`), and `$some` and `$none` in the filters of an aggregate. */
+/**
+ * Groups by a column of a related row (`{"country": {"customer": "country"}}`), and `$some` and `$none` in the filters
+ * of an aggregate.
+ */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -7,11 +10,15 @@ import { onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../
 const schema: Schema = (engine) => [
   `create table customers (id int not null primary key, country varchar(10) null${engine === 'sqlite' ? ' collate nocase' : ''}, vip int not null, total decimal(10,2) null, tenant varchar(10) not null, note json null)`,
   `create table orders (id int not null primary key, customer_id int null, seller_id int null, total decimal(10,2) not null, status varchar(10) not null, v0 int null, made datetime null, foreign key (customer_id) references customers (id)${engine === 'sqlite' ? '' : ', index sellers (seller_id)'})`,
-  'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, line), foreign key (order_id) references orders (id))',
+  'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, ' +
+    'line), foreign key (order_id) references orders (id))',
   'create view sold as select order_id, sku from items where line = 1',
   'create view sizes as select order_id, count(*) as lines_of from items group by order_id',
-  "insert into customers values (1, 'CH', 1, 1.50, 'a', null), (2, 'DE', 0, 2.50, 'a', null), (3, null, 0, null, 'a', null), (4, 'ch', 0, 4.00, 'b', null)",
-  "insert into orders values (10, 1, 2, 10.00, 'new', 7, '2026-11-01 10:00:00'), (11, 1, 99, 20.00, 'paid', 8, '2026-11-02 10:00:00'), (12, 2, 1, 30.00, 'paid', 7, '2026-12-01 10:00:00'), (13, 3, null, 40.00, 'new', 7, null), (14, null, 4, 50.00, 'paid', null, '2026-12-01 10:00:00'), (15, 4, 4, 60.00, 'new', null, null)",
+  "insert into customers values (1, 'CH', 1, 1.50, 'a', null), (2, 'DE', 0, 2.50, 'a', null), (3, null, 0, null, " +
+    "'a', null), (4, 'ch', 0, 4.00, 'b', null)",
+  "insert into orders values (10, 1, 2, 10.00, 'new', 7, '2026-11-01 10:00:00'), (11, 1, 99, 20.00, 'paid', 8, " +
+    "'2026-11-02 10:00:00'), (12, 2, 1, 30.00, 'paid', 7, '2026-12-01 10:00:00'), (13, 3, null, 40.00, 'new', 7, " +
+      "null), (14, null, 4, 50.00, 'paid', null, '2026-12-01 10:00:00'), (15, 4, 4, 60.00, 'new', null, null)",
   "insert into items values (10, 1, 'A'), (10, 2, 'B'), (12, 1, 'A'), (15, 1, 'C')"
 ]
 
@@ -35,55 +42,121 @@ const country = { country: { customer: 'country' } }
 const n = { n: { $count: '*' } }
 
 await test('rows are grouped by a column of a related row; no such row and NULL are one group', async (t, service) => {
-  const texts = await rowsOf(service, { groupBy: [country], aggregates: { ...n, sum: { $sum: 'total' } }, include: customer, orderBy: 'n DESC, sum' })
-  t.strictSame(texts.map((row) => ({ ...row, country: row['country']?.toUpperCase() ?? null })), [{ country: 'CH', n: 3, sum: '90.00' }, { country: null, n: 2, sum: '90.00' }, { country: 'DE', n: 1, sum: '30.00' }])
+  const texts = await rowsOf(service, {
+    groupBy: [country], aggregates: { ...n, sum: { $sum: 'total' } }, include: customer, orderBy: 'n DESC, sum'
+  })
+  t.strictSame(texts.map((row) => ({ ...row, country: row['country']?.toUpperCase() ?? null })), [
+    { country: 'CH', n: 3, sum: '90.00' }, { country: null, n: 2, sum: '90.00' }, { country: 'DE', n: 1, sum: '30.00' }
+  ])
   t.same(Object.keys(texts[0] as Row), ['country', 'n', 'sum'], 'the members do not stand in the rows')
-  t.strictSame(await rowsOf(service, { groupBy: ['status', { vip: { customer: 'vip' } }], include: customer, orderBy: 'status, vip' }), [{ status: 'new', vip: 0 }, { status: 'new', vip: 1 }, { status: 'paid', vip: null }, { status: 'paid', vip: 0 }, { status: 'paid', vip: 1 }], 'alone it is distinct')
+  t.strictSame(await rowsOf(service, {
+    groupBy: ['status', { vip: { customer: 'vip' } }], include: customer, orderBy: 'status, vip'
+  }), [
+    { status: 'new', vip: 0 }, { status: 'new', vip: 1 }, { status: 'paid', vip: null }, { status: 'paid', vip: 0 },
+    { status: 'paid', vip: 1 }
+  ], 'alone it is distinct')
 })
 
-await test('related columns stand beside those of the same name, parts of time, other members, orderBy, having and pages', async (t, service) => {
+await test('related columns stand beside those of the same name, parts of time, other members, ' +
+  'orderBy, having and pages', async (t, service) => {
   const seller = { on: { seller_id: 'id' }, table: 'customers', filters: { vip: 0 } }
-  const body = { filters: { id: { $ne: 14 } }, groupBy: ['total', { of: { customer: 'total' } }, { v1: { seller: 'id' } }, { month: { $month: 'made' } }, 'v0'], aggregates: { v2: { $max: 'total' } }, include: { customer: { table: 'customers', on: { customer_id: 'id' } }, seller } }
+  const body = {
+    filters: { id: { $ne: 14 } },
+    groupBy: ['total', { of: { customer: 'total' } }, { v1: { seller: 'id' } }, { month: { $month: 'made' } }, 'v0'],
+    aggregates: { v2: { $max: 'total' } },
+    include: { customer: { table: 'customers', on: { customer_id: 'id' } }, seller }
+  }
   const all = [
-    { total: '10.00', of: '1.50', v1: 2, month: '2026-11', v0: 7, v2: '10.00' }, { total: '20.00', of: '1.50', v1: null, month: '2026-11', v0: 8, v2: '20.00' }, { total: '30.00', of: '2.50', v1: null, month: '2026-12', v0: 7, v2: '30.00' },
-    { total: '40.00', of: null, v1: null, month: null, v0: 7, v2: '40.00' }, { total: '60.00', of: '4.00', v1: 4, month: null, v0: null, v2: '60.00' }
+    { total: '10.00', of: '1.50', v1: 2, month: '2026-11', v0: 7, v2: '10.00' }, {
+      total: '20.00', of: '1.50', v1: null, month: '2026-11', v0: 8, v2: '20.00'
+    }, { total: '30.00', of: '2.50', v1: null, month: '2026-12', v0: 7, v2: '30.00' },
+    { total: '40.00', of: null, v1: null, month: null, v0: 7, v2: '40.00' },
+    { total: '60.00', of: '4.00', v1: 4, month: null, v0: null, v2: '60.00' }
   ]
   t.equal(JSON.stringify(await rowsOf(service, { ...body, orderBy: 'total' })), JSON.stringify(all))
-  t.same(await rowsOf(service, { ...body, orderBy: [{ of: 'DESC' }, { total: 'ASC' }] }), [all[4], all[2], all[0], all[1], all[3]], 'null comes lowest')
+  t.same(
+    await rowsOf(service, { ...body, orderBy: [{ of: 'DESC' }, { total: 'ASC' }] }),
+    [all[4], all[2], all[0], all[1], all[3]], 'null comes lowest'
+  )
   t.same(await rowsOf(service, { ...body, having: { of: { $gt: '1.50' }, v2: { $lt: '50' } } }), [all[2]])
-  t.same(await rowsOf(service, { ...body, having: { $or: [{ v1: 4 }, { of: null }] }, orderBy: 'total' }), [all[3], all[4]])
-  t.same(await rowsOf(service, { groupBy: [country], include: customer, having: { country: 'DE' } }), [{ country: 'DE' }])
+  t.same(await rowsOf(service, { ...body, having: { $or: [{ v1: 4 }, { of: null }] }, orderBy: 'total' }), [
+    all[3], all[4]
+  ])
+  t.same(await rowsOf(service, { groupBy: [country], include: customer, having: { country: 'DE' } }), [
+    { country: 'DE' }
+  ])
   const seen: Row[] = []
   for (let offset: number | null = 0; offset !== null;) {
-    const { rows, next }: { rows: Row[], next: number | null } = (await service.post('orders', { verb: 'select', ...body, offset, limit: 2 })).json.data
+    const { rows, next }: {
+      rows: Row[], next: number | null
+    } = (await service.post('orders', { verb: 'select', ...body, offset, limit: 2 })).json.data
     seen.push(...rows)
     offset = next
   }
   t.equal(new Set(seen.map((row) => JSON.stringify(row))).size, 5, 'pages do not overlap')
 })
 
-await test('filters of the request name its table, those of a member remove no rows, and a cached statement has the values of its request', async (t, service) => {
+await test('filters of the request name its table, those of a member remove no rows, and a cached statement has the ' +
+  'values of its request', async (t, service) => {
   for (const vip of [0, 1, 0]) {
-    t.strictSame(await rowsOf(service, { filters: { status: 'new', $some: { items: {} } }, groupBy: [{ id: { customer: 'id' } }], aggregates: n, include: { customer: { table: 'customers', filters: { vip, $none: { orders: { on: { id: 'customer_id' }, filters: { total: '20' } } } } } }, orderBy: 'id' }),
-      vip === 0 ? [{ id: null, n: 1 }, { id: 4, n: 1 }] : [{ id: null, n: 2 }], String(vip))
+    t.strictSame(await rowsOf(service, {
+      filters: { status: 'new', $some: { items: {} } },
+      groupBy: [{ id: { customer: 'id' } }],
+      aggregates: n,
+      include: {
+        customer: {
+          table: 'customers',
+          filters: { vip, $none: { orders: { on: { id: 'customer_id' }, filters: { total: '20' } } } }
+        }
+      },
+      orderBy: 'id'
+    }),
+    vip === 0 ? [{ id: null, n: 1 }, { id: 4, n: 1 }] : [{ id: null, n: 2 }], String(vip))
   }
   const { status, json } = await service.operate([
     { table: 'customers', verb: 'update', filters: { id: 2 }, data: { country: 'AT' }, returning: ['id', 'country'] },
-    { table: 'orders', verb: 'select', groupBy: [country], aggregates: n, include: { customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } } }, orderBy: 'country' }
+    {
+      table: 'orders',
+      verb: 'select',
+      groupBy: [country],
+      aggregates: n,
+      include: {
+        customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } }
+      },
+      orderBy: 'country'
+    }
   ])
   t.equal(status, 200)
   t.strictSame(json.data.results[1].rows, [{ country: null, n: 5 }, { country: 'AT', n: 1 }])
 })
 
-await test('the grant of the other table holds: hidden rows are the group of none, hidden columns do not exist', async (t, service) => {
-  t.strictSame(await rowsOf(service, { groupBy: [{ id: { customer: 'id' } }], aggregates: n, include: customer, orderBy: 'id' }, 'acme'), [{ id: null, n: 2 }, { id: 1, n: 2 }, { id: 2, n: 1 }, { id: 3, n: 1 }])
+await test('the grant of the other table holds: hidden rows are the group of none, hidden ' +
+  'columns do not exist', async (t, service) => {
+  t.strictSame(await rowsOf(service, {
+    groupBy: [{ id: { customer: 'id' } }], aggregates: n, include: customer, orderBy: 'id'
+  }, 'acme'), [{ id: null, n: 2 }, { id: 1, n: 2 }, { id: 2, n: 1 }, { id: 3, n: 1 }])
   const refused: Array<[body: object, token: string, status: number, code: string, path: string]> = [
-    [{ groupBy: [{ country: { customer: 'vip' } }], include: customer }, 'acme', 400, 'COLUMN_NOT_FOUND', '/groupBy/0/country/customer'],
-    [{ groupBy: [country], include: { customer: { table: 'customers', filters: { vip: 1 } } } }, 'acme', 400, 'COLUMN_NOT_FOUND', '/include/customer/filters/vip'],
+    [
+      { groupBy: [{ country: { customer: 'vip' } }], include: customer }, 'acme', 400, 'COLUMN_NOT_FOUND',
+      '/groupBy/0/country/customer'
+    ],
+    [
+      { groupBy: [country], include: { customer: { table: 'customers', filters: { vip: 1 } } } }, 'acme', 400,
+      'COLUMN_NOT_FOUND', '/include/customer/filters/vip'
+    ],
     [{ groupBy: [country], include: customer }, 'blind', 404, 'TABLE_NOT_FOUND', '/include/customer/table'],
-    [{ aggregates: { n: { $count: '*', filters: { $some: { customers: { on: { customer_id: 'id' } } } } } } }, 'blind', 404, 'TABLE_NOT_FOUND', '/aggregates/n/filters/$some/customers'],
-    [{ aggregates: { n: { $count: '*', filters: { $some: { items: {} } } } } }, 'writer', 403, 'PERMISSION_DENIED', '/aggregates/n/filters/$some/items'],
-    [{ aggregates: { n: { $count: '*', filters: { $some: { customers: { filters: { vip: 1 } } } } } } }, 'acme', 400, 'COLUMN_NOT_FOUND', '/aggregates/n/filters/$some/customers/filters/vip']
+    [
+      { aggregates: { n: { $count: '*', filters: { $some: { customers: { on: { customer_id: 'id' } } } } } } }, 'blind',
+      404, 'TABLE_NOT_FOUND', '/aggregates/n/filters/$some/customers'
+    ],
+    [
+      { aggregates: { n: { $count: '*', filters: { $some: { items: {} } } } } }, 'writer', 403, 'PERMISSION_DENIED',
+      '/aggregates/n/filters/$some/items'
+    ],
+    [
+      { aggregates: { n: { $count: '*', filters: { $some: { customers: { filters: { vip: 1 } } } } } } }, 'acme', 400,
+      'COLUMN_NOT_FOUND', '/aggregates/n/filters/$some/customers/filters/vip'
+    ]
   ]
   for (const [body, token, status, code, path] of refused) {
     const why = JSON.stringify(body)
@@ -91,24 +164,65 @@ await test('the grant of the other table holds: hidden rows are the group of non
     isRefusal(t, answer, { status, code, why })
     t.equal(answer.json.error.details[0]?.path, path, why)
   }
-  t.strictSame(await rowsOf(service, { aggregates: { n: { $count: '*', filters: { $some: { customers: {} } } } } }, 'acme'), [{ n: 4 }])
+  t.strictSame(await rowsOf(
+    service, { aggregates: { n: { $count: '*', filters: { $some: { customers: {} } } } } }, 'acme'
+  ), [{ n: 4 }])
 })
 
-await test('what is no column of a member that is one row is refused, and so is a member without use', async (t, { post }) => {
+await test('what is no column of a member that is one row is refused, and so is a ' +
+  'member without use', async (t, { post }) => {
   const bodies: Array<[body: object, code: string, path: string]> = [
-    [{ groupBy: [country] }, 'INVALID_BODY', '/groupBy/0/country/customer'], [{ groupBy: ['status', { x: { custome: 'country' } }], include: customer }, 'INVALID_BODY', '/groupBy/1/x/custome'],
-    [{ groupBy: ['status'], include: customer }, 'INVALID_BODY', '/include/customer'], [{ groupBy: [country], include: { ...customer, items: {} } }, 'INVALID_BODY', '/include/items'],
-    [{ groupBy: [{ sku: { items: 'sku' } }], include: { items: {} } }, 'INVALID_BODY', '/include/items'], [{ groupBy: [{ x: { sizes: 'lines_of' } }], include: { sizes: { on: { id: 'order_id' } } } }, 'INVALID_BODY', '/include/sizes'],
-    ...[{ columns: ['id'] }, { as: 'object' }, { as: 'list' }, { aggregates: n }, { include: {} }, { limit: 1 }, { orderBy: 'id' }].map((fields): [object, string, string] => [{ groupBy: [country], include: { customer: { table: 'customers', ...fields } } }, 'INVALID_BODY', `/include/customer/${Object.keys(fields)[0]}`]),
-    [{ aggregates: n, include: customer }, 'INVALID_BODY', '/include/customer'], [{ groupBy: [country], include: {} }, 'INVALID_BODY', '/include'], [{ groupBy: [country], include: { customer: { table: 'nope' } } }, 'TABLE_NOT_FOUND', '/include/customer/table'],
-    [{ groupBy: [{ country: { customer: 'nope' } }], include: customer }, 'COLUMN_NOT_FOUND', '/groupBy/0/country/customer'], [{ groupBy: [{ note: { customer: 'note' } }], include: customer }, 'INVALID_VALUE', '/groupBy/0/note/customer'],
-    [{ groupBy: [{ country: { customer: 'country', seller: 'id' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'], [{ groupBy: [{ country: { customer: 1 } }], include: customer }, 'INVALID_BODY', '/groupBy/0'], [{ groupBy: [{ country: { 'a b': 'x' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'],
-    [{ groupBy: ['status', { status: { customer: 'country' } }], include: customer }, 'INVALID_BODY', '/groupBy/1/status'], [{ groupBy: [country], aggregates: { country: { $count: '*' } }, include: customer }, 'INVALID_BODY', '/aggregates/country'],
-    [{ groupBy: [country], include: customer, orderBy: 'customer.country' }, 'INVALID_ORDER_BY', '/orderBy'], [{ groupBy: [country], include: customer, having: { vip: 1 } }, 'COLUMN_NOT_FOUND', '/having/vip'], [{ groupBy: [country], include: customer, having: { country: 5 } }, 'INVALID_VALUE', '/having/country'],
-    [{ groupBy: [country], include: customer, after: null }, 'INVALID_BODY', '/after'], [{ groupBy: [country], include: customer, having: { $some: { items: {} } } }, 'INVALID_BODY', '/having/$some'],
-    [{ aggregates: { n: { $count: '*', filters: { $some: {} } } } }, 'INVALID_BODY', '/aggregates/n/filters/$some'], [{ aggregates: { n: { $count: '*', filters: { $none: { items: { count: 1 } } } } } }, 'INVALID_BODY', '/aggregates/n/filters/$none/items/count'],
-    [{ aggregates: { n: { $count: '*', filters: { $match: { columns: ['status'], text: 'x' } } } } }, 'INVALID_BODY', '/aggregates/n/filters/$match'],
-    [{ include: { items: { aggregates: { n: { $count: '*', filters: { $some: { orders: {} } } } } } } }, 'INVALID_BODY', '/include/items/aggregates/n/filters/$some']
+    [{ groupBy: [country] }, 'INVALID_BODY', '/groupBy/0/country/customer'],
+    [{ groupBy: ['status', { x: { custome: 'country' } }], include: customer }, 'INVALID_BODY', '/groupBy/1/x/custome'],
+    [{ groupBy: ['status'], include: customer }, 'INVALID_BODY', '/include/customer'],
+    [{ groupBy: [country], include: { ...customer, items: {} } }, 'INVALID_BODY', '/include/items'],
+    [{ groupBy: [{ sku: { items: 'sku' } }], include: { items: {} } }, 'INVALID_BODY', '/include/items'], [
+      { groupBy: [{ x: { sizes: 'lines_of' } }], include: { sizes: { on: { id: 'order_id' } } } }, 'INVALID_BODY',
+      '/include/sizes'
+    ],
+    ...[{ columns: ['id'] }, { as: 'object' }, { as: 'list' }, { aggregates: n }, { include: {} }, { limit: 1 }, {
+      orderBy: 'id'
+    }].map((fields): [object, string, string] => [
+      { groupBy: [country], include: { customer: { table: 'customers', ...fields } } }, 'INVALID_BODY',
+      `/include/customer/${Object.keys(fields)[0]}`
+    ]),
+    [{ aggregates: n, include: customer }, 'INVALID_BODY', '/include/customer'], [
+      { groupBy: [country], include: {} }, 'INVALID_BODY', '/include'
+    ], [{ groupBy: [country], include: { customer: { table: 'nope' } } }, 'TABLE_NOT_FOUND', '/include/customer/table'],
+    [
+      { groupBy: [{ country: { customer: 'nope' } }], include: customer }, 'COLUMN_NOT_FOUND',
+      '/groupBy/0/country/customer'
+    ], [{ groupBy: [{ note: { customer: 'note' } }], include: customer }, 'INVALID_VALUE', '/groupBy/0/note/customer'],
+    [
+      { groupBy: [{ country: { customer: 'country', seller: 'id' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'
+    ], [
+      { groupBy: [{ country: { customer: 1 } }], include: customer }, 'INVALID_BODY', '/groupBy/0'
+    ], [{ groupBy: [{ country: { 'a b': 'x' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'],
+    [
+      { groupBy: ['status', { status: { customer: 'country' } }], include: customer }, 'INVALID_BODY',
+      '/groupBy/1/status'
+    ],
+    [
+      { groupBy: [country], aggregates: { country: { $count: '*' } }, include: customer }, 'INVALID_BODY',
+      '/aggregates/country'
+    ],
+    [{ groupBy: [country], include: customer, orderBy: 'customer.country' }, 'INVALID_ORDER_BY', '/orderBy'], [
+      { groupBy: [country], include: customer, having: { vip: 1 } }, 'COLUMN_NOT_FOUND', '/having/vip'
+    ], [{ groupBy: [country], include: customer, having: { country: 5 } }, 'INVALID_VALUE', '/having/country'],
+    [{ groupBy: [country], include: customer, after: null }, 'INVALID_BODY', '/after'],
+    [{ groupBy: [country], include: customer, having: { $some: { items: {} } } }, 'INVALID_BODY', '/having/$some'],
+    [{ aggregates: { n: { $count: '*', filters: { $some: {} } } } }, 'INVALID_BODY', '/aggregates/n/filters/$some'], [
+      { aggregates: { n: { $count: '*', filters: { $none: { items: { count: 1 } } } } } }, 'INVALID_BODY',
+      '/aggregates/n/filters/$none/items/count'
+    ],
+    [
+      { aggregates: { n: { $count: '*', filters: { $match: { columns: ['status'], text: 'x' } } } } }, 'INVALID_BODY',
+      '/aggregates/n/filters/$match'
+    ],
+    [
+      { include: { items: { aggregates: { n: { $count: '*', filters: { $some: { orders: {} } } } } } } },
+      'INVALID_BODY', '/include/items/aggregates/n/filters/$some'
+    ]
   ]
   for (const [body, code, path] of bodies) {
     const answer = await post('orders', { verb: 'select', ...body })
@@ -118,7 +232,8 @@ await test('what is no column of a member that is one row is refused, and so is 
   }
 })
 
-await test('$some and $none stand in the filters of an aggregate, also of views and beside groups by a member', async (t, service) => {
+await test('$some and $none stand in the filters of an aggregate, also of views and beside ' +
+  'groups by a member', async (t, service) => {
   const of = (filters: object) => ({ $count: '*', filters })
   t.strictSame(await rowsOf(service, {
     aggregates: {
@@ -128,31 +243,59 @@ await test('$some and $none stand in the filters of an aggregate, also of views 
       two: of({ $some: { items: { count: { $gte: 2 } } } }),
       either: of({ $or: [{ status: 'paid' }, { $some: { items: { filters: { sku: 'C' } } } }] }),
       never: of({ $some: { items: { filters: { sku: { $in: [] } } } } }),
-      customers: { $countDistinct: 'customer_id', filters: { $some: { customers: { filters: { $some: { orders: { on: { id: 'customer_id' }, filters: { status: 'paid' } } } } } } } },
+      customers: {
+        $countDistinct: 'customer_id',
+        filters: {
+          $some: {
+            customers: { filters: { $some: { orders: { on: { id: 'customer_id' }, filters: { status: 'paid' } } } } }
+          }
+        }
+      },
       view: of({ $some: { sold: { on: { id: 'order_id' }, filters: { order_id: { $lt: 12 } } } } }),
       noView: of({ $none: { sold: { on: { id: 'order_id' } } } })
     }
   }), [{ some: 3, none: 3, a: '40.00', two: 1, either: 4, never: 0, customers: 2, view: 1, noView: 3 }])
-  const grouped = { groupBy: [{ vip: { customer: 'vip' } }], aggregates: { n: of({ $some: { items: { filters: { sku: 'A' } } } }), view: of({ $some: { sold: { on: { id: 'order_id' } } } }) }, include: customer, orderBy: 'vip' }
-  t.strictSame(await rowsOf(service, grouped), [{ vip: null, n: 0, view: 0 }, { vip: 0, n: 1, view: 2 }, { vip: 1, n: 1, view: 1 }])
-  t.strictSame(await rowsOf(service, { ...grouped, having: { n: { $gt: 0 } }, orderBy: 'n DESC, view DESC' }), [{ vip: 0, n: 1, view: 2 }, { vip: 1, n: 1, view: 1 }])
-  const grown = await service.post('orders', { verb: 'select', aggregates: { n: of({ $some: { sizes: { on: { id: 'order_id' }, count: 1 } } }) } })
+  const grouped = {
+    groupBy: [{ vip: { customer: 'vip' } }],
+    aggregates: {
+      n: of({ $some: { items: { filters: { sku: 'A' } } } }), view: of({ $some: { sold: { on: { id: 'order_id' } } } })
+    },
+    include: customer,
+    orderBy: 'vip'
+  }
+  t.strictSame(await rowsOf(service, grouped), [
+    { vip: null, n: 0, view: 0 }, { vip: 0, n: 1, view: 2 }, { vip: 1, n: 1, view: 1 }
+  ])
+  t.strictSame(await rowsOf(service, { ...grouped, having: { n: { $gt: 0 } }, orderBy: 'n DESC, view DESC' }), [
+    { vip: 0, n: 1, view: 2 }, { vip: 1, n: 1, view: 1 }
+  ])
+  const grown = await service.post('orders', {
+    verb: 'select', aggregates: { n: of({ $some: { sizes: { on: { id: 'order_id' }, count: 1 } } }) }
+  })
   t.strictSame(grown.json.data?.rows, [{ n: 3 }], grown.text)
 })
 
 await test('groups by a member are streamed', async (t, { server }) => {
-  for (const [accept, expected] of [['application/x-ndjson', '{"id":null,"n":1}\n{"id":1,"n":2}\n{"id":2,"n":1}\n{"id":3,"n":1}\n{"id":4,"n":1}\n'], ['text/csv', 'id,n\r\n,1\r\n1,2\r\n2,1\r\n3,1\r\n4,1\r\n']] as const) {
+  for (const [accept, expected] of [
+    ['application/x-ndjson', '{"id":null,"n":1}\n{"id":1,"n":2}\n{"id":2,"n":1}\n{"id":3,"n":1}\n{"id":4,"n":1}\n'],
+    ['text/csv', 'id,n\r\n,1\r\n1,2\r\n2,1\r\n3,1\r\n4,1\r\n']
+  ] as const) {
     const { statusCode, body } = await server.app.inject({
       method: 'POST',
       url: '/api/shop/orders',
-      headers: { authorization: 'Bearer test-token-that-may-do-everything-0123456789', 'content-type': 'application/json', accept },
-      payload: JSON.stringify({ verb: 'select', groupBy: [{ id: { customer: 'id' } }], aggregates: n, include: customer, orderBy: 'id' })
+      headers: {
+        authorization: 'Bearer test-token-that-may-do-everything-0123456789', 'content-type': 'application/json', accept
+      },
+      payload: JSON.stringify({
+        verb: 'select', groupBy: [{ id: { customer: 'id' } }], aggregates: n, include: customer, orderBy: 'id'
+      })
     })
     t.same([statusCode, body], [200, expected])
   }
 })
 
-const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 union select 7 union select 8 union select 9)'
+const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 ' +
+  'union select 7 union select 8 union select 9)'
 const shared = (): string[] => [
   'create table parents (id int not null primary key, code int not null)',
   'create table children (id int not null primary key, code int not null, x int not null, key (code))',
@@ -162,14 +305,30 @@ const shared = (): string[] => [
 ]
 
 // MySQL reads them again for each row, as in the filters of a select
-await onEachEngine(t, 'MariaDB reads the related rows of equal values once for $some in the filters of aggregates', { schema: shared, only: ['mariadb'] }, async (t, { post, sql, statements }) => {
+await onEachEngine(t, 'MariaDB reads the related rows of equal values once for $some in the ' +
+  'filters of aggregates', { schema: shared, only: ['mariadb'] }, async (t, { post, sql, statements }) => {
   const never = { $some: { children: { on: { code: 'code' }, filters: { x: 99 } } } }
   statements()
-  const { json } = await post('parents', { verb: 'select', groupBy: ['code'], aggregates: { n: { $count: '*' }, found: { $count: '*', filters: never }, most: { $max: 'id', filters: { $not: never } }, sums: { $sum: 'id', filters: { $some: { sums: { on: { code: 'code' }, filters: { total: { $gt: 5 } } } } } } }, having: { most: { $gte: 95 }, found: 0 }, orderBy: 'code DESC' })
-  t.strictSame(json.data?.rows, [9, 8, 7, 6, 5].map((code) => ({ code, n: 10, found: 0, most: 90 + code, sums: String(450 + 10 * code) })))
+  const { json } = await post('parents', {
+    verb: 'select',
+    groupBy: ['code'],
+    aggregates: {
+      n: { $count: '*' },
+      found: { $count: '*', filters: never },
+      most: { $max: 'id', filters: { $not: never } },
+      sums: { $sum: 'id', filters: { $some: { sums: { on: { code: 'code' }, filters: { total: { $gt: 5 } } } } } }
+    },
+    having: { most: { $gte: 95 }, found: 0 },
+    orderBy: 'code DESC'
+  })
+  t.strictSame(json.data?.rows, [9, 8, 7, 6, 5].map(
+    (code) => ({ code, n: 10, found: 0, most: 90 + code, sums: String(450 + 10 * code) })
+  ))
   const [statement = ''] = statements().filter((text) => text.includes('`children`'))
   await sql('flush status')
   await sql(statement)
-  const read = (await sql("show session status where Variable_name like 'Handler_read%'")).reduce((sum, { Value: value }) => sum + Number(value), 0)
+  const read = (await sql("show session status where Variable_name like 'Handler_read%'")).reduce(
+    (sum, { Value: value }) => sum + Number(value), 0
+  )
   t.ok(read < 5000, `${read} rows read, of 2 x 10 times 100, where each row of 100 would read 2 x 100`)
 })

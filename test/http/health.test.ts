@@ -14,25 +14,37 @@ const health = async ({ server }: Pick<Service, 'server'>, path: string) => {
 }
 const ready = async (service: Pick<Service, 'server'>) => (await health(service, 'ready')).status === 200
 
-await onEachEngine(t, 'a server with available databases is alive and ready, without a token', { schema: shop }, async (t, service) => {
+await onEachEngine(t, 'a server with available databases is alive and ' +
+  'ready, without a token', { schema: shop }, async (t, service) => {
   for (const path of ['live', 'ready']) {
-    t.match(await health(service, path), { status: 200, text: /^\{"status":"ok"[,}]/, headers: { 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' } })
+    t.match(await health(service, path), {
+      status: 200,
+      text: /^\{"status":"ok"[,}]/,
+      headers: {
+        'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8'
+      }
+    })
   }
 })
 
 const only = ['mariadb', 'mysql'] as const
 
-await onEachEngine(t, 'this machine is told what the servers of the databases are, and nobody else', { schema: shop, only }, async (t, { server, engine, sql }) => {
-  const ask = async (headers: Record<string, string>, remoteAddress: string) => (await server.app.inject({ url: '/health/ready', headers, remoteAddress })).json()
+await onEachEngine(t, 'this machine is told what the servers of the databases ' +
+  'are, and nobody else', { schema: shop, only }, async (t, { server, engine, sql }) => {
+  const ask = async (headers: Record<string, string>, remoteAddress: string) =>
+    (await server.app.inject({ url: '/health/ready', headers, remoteAddress })).json()
   const [{ version }] = await sql('select version() as version')
   const name = engine === 'mariadb' ? 'MariaDB' : 'MySQL'
-  t.same(await ask({}, '127.0.0.1'), { status: 'ok', databases: { shop: { engine: name, version, ignores: {}, lacks: [] } } })
+  t.same(await ask({}, '127.0.0.1'), {
+    status: 'ok', databases: { shop: { engine: name, version, ignores: {}, lacks: [] } }
+  })
   t.same(await ask({}, '10.0.0.1'), { status: 'ok' })
   t.same(await ask({ 'x-forwarded-for': '127.0.0.1' }, '127.0.0.1'), { status: 'ok' })
   t.same(await ask({ host: 'evil.example' }, '127.0.0.1'), { status: 'ok' })
 })
 
-await onEachEngine(t, 'while the database is down the server is alive and not ready, without a reason in the answer', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'while the database is down the server is alive and not ready, without a ' +
+  'reason in the answer', { schema: shop, only }, async (t, service) => {
   const { proxy, url } = service
   t.ok(await ready(service))
   await proxy?.close()
@@ -44,7 +56,8 @@ await onEachEngine(t, 'while the database is down the server is alive and not re
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a network that drops packets makes the server not ready within a limited time', { schema: shop, only }, async (t, service) => {
+await onEachEngine(t, 'a network that drops packets makes the server not ready ' +
+  'within a limited time', { schema: shop, only }, async (t, service) => {
   t.ok(await ready(service))
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   proxy.silent = true
@@ -53,7 +66,8 @@ await onEachEngine(t, 'a network that drops packets makes the server not ready w
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a server that started before its database is ready once the database is up', { schema: shop, only }, async (t, { proxy, url }) => {
+await onEachEngine(t, 'a server that started before its database is ready once ' +
+  'the database is up', { schema: shop, only }, async (t, { proxy, url }) => {
   const { target } = proxy as NonNullable<typeof proxy>
   const away = await createProxy(target)
   await away.close()
@@ -65,11 +79,14 @@ await onEachEngine(t, 'a server that started before its database is ready once t
   t.not(url, away.url)
 })
 
-await onEachEngine(t, 'a pool without free connections counts as ready, and the check does not wait for it', { schema: shop, only, options: { metrics: true }, database: { pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'a pool without free connections counts as ready, and the check does not wait for it', {
+  schema: shop, only, options: { metrics: true }, database: { pool: { size: 1 } }
+}, async (t, service) => {
   const { sql, post } = service
   await sql('lock tables orders write')
   const answers = Array.from({ length: 3 }, () => post('orders', { verb: 'select' }))
-  await until('two wait for the third', async () => valueOf(parseMetrics(await service.server.rows.registry.metrics()), 'row_query_pool_waiting') === 2)
+  await until('two wait for the third', async () =>
+    valueOf(parseMetrics(await service.server.rows.registry.metrics()), 'row_query_pool_waiting') === 2)
   t.ok(await ready(service))
   await sql('unlock tables')
   for (const answer of answers) t.equal((await answer).status, 200)
@@ -77,7 +94,9 @@ await onEachEngine(t, 'a pool without free connections counts as ready, and the 
 
 const stopping = { pool: { size: 2 }, statementTimeout: 200 }
 
-await onEachEngine(t, 'a database that refuses every connection is not ready, also while the end of a statement is not confirmed', { schema: shop, only, database: stopping, options: { metrics: true } }, async (t, service) => {
+await onEachEngine(t, 'a database that refuses every connection is not ready, also while the end of a ' +
+  'statement is not confirmed', { schema: shop, only, database: stopping, options: { metrics: true } },
+async (t, service) => {
   const { sql, post } = service
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   await sql('lock tables orders write')
@@ -94,7 +113,8 @@ await onEachEngine(t, 'a database that refuses every connection is not ready, al
   t.equal((await answer).status, 504)
 })
 
-await onEachEngine(t, 'a pool with all connections being stopped is not ready', { schema: shop, only, database: { ...stopping, pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'a pool with all connections being ' +
+  'stopped is not ready', { schema: shop, only, database: { ...stopping, pool: { size: 1 } } }, async (t, service) => {
   const { sql, post } = service
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   await sql('lock tables orders write')

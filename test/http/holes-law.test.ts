@@ -5,7 +5,8 @@ import { requireSameAnswers, schema } from '../fuzz/holes-http.ts'
 import { onEachEngine } from '../support/service.ts'
 import '../support/seed.ts'
 
-await onEachEngine(t, 'bodies with references and parameters answer as with the values', { schema }, async (t, service) => {
+await onEachEngine(t, 'bodies with references and parameters answer ' +
+  'as with the values', { schema }, async (t, service) => {
   const { compared, answered } = await requireSameAnswers(t, service, service.engine === 'sqlite' ? 20 : 10)
   t.comment(`${compared} compared, ${answered} answered`)
   t.ok(answered > 0)
@@ -23,21 +24,44 @@ const tokens = Array.from({ length: TENANTS }, (_, tenant) => ({
   claims: { tenant }
 }))
 
-await onEachEngine(t, 'requests of one shape at once, of callers with other claims, on one session, have their own values', {
-  schema: { mysql: ['create table notes (id int primary key, tenant int not null, note varchar(40) not null)', `insert into notes values ${rows.join()}`], sqlite: ['create table notes (id integer primary key, tenant integer not null, note text not null)', `insert into notes values ${rows.join()}`] },
+await onEachEngine(t, 'requests of one shape at once, of callers with other claims, on one session, ' +
+  'have their own values', {
+  schema: {
+    mysql: [
+      'create table notes (id int primary key, tenant int not null, note varchar(40) not null)',
+    `insert into notes values ${rows.join()}`
+    ],
+    sqlite: [
+      'create table notes (id integer primary key, tenant integer not null, note text not null)',
+    `insert into notes values ${rows.join()}`
+    ]
+  },
   database: { pool: { size: 1, queue: 1000 } },
   tokens
 }, async (t, { post, operate, sql }) => {
-  const all = Array.from({ length: 200 }, (_, index) => ({ id: index % rows.length, tenant: Math.floor(index / 3) % TENANTS }))
+  const all = Array.from(
+    { length: 200 }, (_, index) => ({ id: index % rows.length, tenant: Math.floor(index / 3) % TENANTS })
+  )
   const answers = await Promise.all(all.map(({ id, tenant }) =>
     post('notes', { verb: 'select', filters: { id }, columns: ['id', 'note'] }, { token: tenantToken(tenant) })))
-  t.same(answers.map(({ json }) => json.data?.rows), all.map(({ id, tenant }) => id % TENANTS === tenant ? [{ id, note: `note ${id}` }] : []))
+  t.same(answers.map(({ json }) => json.data?.rows), all.map(
+    ({ id, tenant }) => id % TENANTS === tenant ? [{ id, note: `note ${id}` }] : []
+  ))
   const writes = await Promise.all(all.map(({ id, tenant }) => operate([
     { table: 'notes', verb: 'select', filters: { id, tenant }, columns: ['id'] },
-    { table: 'notes', verb: 'update', filters: { id: id % TENANTS === tenant ? { $ref: '/0/rows/0/id' } : id }, data: { note: `of ${tenant}: ${id}` } }
+    {
+      table: 'notes',
+      verb: 'update',
+      filters: { id: id % TENANTS === tenant ? { $ref: '/0/rows/0/id' } : id },
+      data: {
+        note: `of ${tenant}: ${id}`
+      }
+    }
   ], { token: tenantToken(tenant) })))
   t.same(writes.filter(({ status }) => status !== 200).map(({ text }) => text), [])
   const written = new Set(all.filter(({ id, tenant }) => id % TENANTS === tenant).map(({ id }) => id))
   const stored = await sql('select id, note from notes order by id')
-  t.same(stored.map(({ note }) => note), stored.map(({ id }) => written.has(Number(id)) ? `of ${Number(id) % TENANTS}: ${id}` : `note ${id}`))
+  t.same(stored.map(({ note }) => note), stored.map(
+    ({ id }) => written.has(Number(id)) ? `of ${Number(id) % TENANTS}: ${id}` : `note ${id}`
+  ))
 })

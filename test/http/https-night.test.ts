@@ -20,14 +20,27 @@ function install ({ cert, key }: TestCertificate): void {
 }
 
 /** Sends a request on a new connection. */
-async function select (port: number, { path = '/api/shop/customers', ...options }: RequestOptions): Promise<{ status: number | undefined, json: any }> {
-  const sent = request({ host: '127.0.0.1', port, path, method: 'POST', agent: false, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, ...options })
+async function select (port: number, { path = '/api/shop/customers', ...options }: RequestOptions): Promise<{
+  status: number | undefined, json: any
+}> {
+  const sent = request({
+    host: '127.0.0.1',
+    port,
+    path,
+    method: 'POST',
+    agent: false,
+    headers: {
+      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json'
+    },
+    ...options
+  })
   sent.end('{"verb":"select","limit":1}')
   const [response] = await once(sent, 'response')
   return { status: response.statusCode, json: JSON.parse(await text(response)) }
 }
 
-t.test('the program reads its certificate from the files of HTTPS_CERT and HTTPS_KEY, and again on SIGHUP', async (t: Test) => {
+t.test('the program reads its certificate from the files of HTTPS_CERT and HTTPS_KEY, ' +
+  'and again on SIGHUP', async (t: Test) => {
   t.teardown(() => install(one))
   const env = { HTTPS_CERT: https.cert, HTTPS_KEY: https.key, API_TOKEN: TOKEN }
   const server = await serveRowQuery(t, { env })
@@ -42,13 +55,21 @@ t.test('the program reads its certificate from the files of HTTPS_CERT and HTTPS
 })
 
 t.test('an invalid certificate, or one without a key, stops the start', async (t) => {
-  t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: 'nowhere.pem', HTTPS_KEY: https.key } }), { code: 2, stderr: 'row-query: https.cert: the file cannot be read\n' })
-  t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: https.cert } }), { code: 2, stderr: /^row-query: https\.key: is required/ })
+  t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: 'nowhere.pem', HTTPS_KEY: https.key } }), {
+    code: 2, stderr: 'row-query: https.cert: the file cannot be read\n'
+  })
+  t.match(await runRowQuery(t, ['serve'], { env: { HTTPS_CERT: https.cert } }), {
+    code: 2, stderr: /^row-query: https\.key: is required/
+  })
 })
 
 t.test('HTTPS_CERT and HTTPS_KEY override the file, unless its setting is not an object', async (t) => {
   const run = async (content: unknown) => {
-    const cwd = t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } }, https: content }) })
+    const cwd = t.testdir({
+      'row-query.json': JSON.stringify({
+        databases: { shop: { url: 'mysql://root@127.0.0.1:1/shop' } }, https: content
+      })
+    })
     return await runRowQuery(t, ['serve', '--config', 'row-query.json'], { cwd, env: { HTTPS_CERT: 'nowhere.pem' } })
   }
   t.match(await run(https), { code: 2, stderr: 'row-query: https.cert: the file cannot be read\n' })

@@ -1,4 +1,7 @@
-/** Imports that meet deadlocks, lost connections and changes of their table: what is written then, and what the answer says of it. */
+/**
+ * Imports that meet deadlocks, lost connections and changes of their table: what is written then, and what the answer
+ * says of it.
+ */
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import { CSV, lines, load } from '../support/load.ts'
@@ -7,8 +10,14 @@ import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../suppor
 import { until } from '../support/until.ts'
 
 const schema = {
-  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int) engine=innodb', "insert into items (sku) values ('old')"],
-  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int)', "insert into items (sku) values ('old')"]
+  mysql: [
+    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int) engine=innodb',
+    "insert into items (sku) values ('old')"
+  ],
+  sqlite: [
+    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int)',
+    "insert into items (sku) values ('old')"
+  ]
 }
 const servers = ['mariadb', 'mysql'] as const
 const BATCH = '?transaction=batch'
@@ -27,9 +36,12 @@ function withDeadlocks (t: Test, { proxy }: Service, which: (insert: number) => 
   return proxy as Proxy
 }
 
-await test('a deadlock of a batch is tried again; of a whole only while its first batch is written', async (t, service) => {
+await test('a deadlock of a batch is tried again; of a whole only while its ' +
+  'first batch is written', async (t, service) => {
   withDeadlocks(t, service, (insert) => insert < 2 || insert === 3)
-  t.match(await load(service, 'items', lines('sku', 1100), { query: BATCH }), { status: 200, json: { data: { inserted: 1100 } } })
+  t.match(await load(service, 'items', lines('sku', 1100), { query: BATCH }), {
+    status: 200, json: { data: { inserted: 1100 } }
+  })
   t.equal(await count(service), 1101)
   await service.sql("delete from items where sku <> 'old'")
 
@@ -39,17 +51,25 @@ await test('a deadlock of a batch is tried again; of a whole only while its firs
 
   withDeadlocks(t, service, (insert) => insert === 1)
   const whole = await load(service, 'items', lines('sku', 1100))
-  t.match(whole, { status: 503, headers: { 'retry-after': '1' }, json: { error: { code: 'DEADLOCK', committed: undefined } } })
+  t.match(whole, {
+    status: 503, headers: { 'retry-after': '1' }, json: { error: { code: 'DEADLOCK', committed: undefined } }
+  })
   t.equal(await count(service), 1)
 
   withDeadlocks(t, service, (insert) => insert > 0)
   const batch = await load(service, 'items', lines('sku', 1100), { query: BATCH })
-  t.match(batch, { status: 503, json: { error: { code: 'DEADLOCK', message: /no row after line 1001 was changed/, committed: { rows: 1000, line: 1001 } } } })
+  t.match(batch, {
+    status: 503,
+    json: {
+      error: { code: 'DEADLOCK', message: /no row after line 1001 was changed/, committed: { rows: 1000, line: 1001 } }
+    }
+  })
   t.notOk('retry-after' in batch.headers)
   t.equal(await count(service), 1001)
 }, servers)
 
-await test('a connection that is lost during COMMIT leaves open the last batch, and before it nothing', async (t, service) => {
+await test('a connection that is lost during COMMIT leaves open the last batch, and ' +
+  'before it nothing', async (t, service) => {
   const proxy = service.proxy as Proxy
   const cutAt = (pattern: RegExp, which: number): void => {
     let seen = 0
@@ -70,7 +90,10 @@ await test('a connection that is lost during COMMIT leaves open the last batch, 
     t.match(answer, { status, json: { error: { code, committed } } }, `${query} ${pattern}`)
     t.equal('retry-after' in answer.headers, status === 503 && !isBatch)
     const rows = await count(service) - 1
-    t.ok((isBatch ? [1000, ...(status === 502 ? [1100] : [])] : [0, ...(status === 502 ? [1100] : [])]).includes(rows), `${rows} rows`)
+    t.ok(
+      (isBatch ? [1000, ...(status === 502 ? [1100] : [])] : [0, ...(status === 502 ? [1100] : [])]).includes(rows),
+      `${rows} rows`
+    )
     proxy.onStatement = () => undefined
     await service.sql("delete from items where sku <> 'old'")
   }
@@ -88,7 +111,9 @@ await onEachEngine(t, 'each batch is planned by the table as it is then', { sche
   body.end(lines('', 100, (index) => `u${index},${index}`).slice(1))
   // until the catalog has been read twice, the column may come back
   const { status, headers, json } = await answer
-  t.match({ status, json }, { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE', committed: { rows: 2000, line: 2001 } } } })
+  t.match({ status, json }, {
+    status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE', committed: { rows: 2000, line: 2001 } } }
+  })
   t.notOk('retry-after' in headers)
   t.equal(await count(service), 2001)
 })
@@ -97,12 +122,34 @@ await test('an import has a line in the log at its end, without a request log to
   service.log.splice(0)
   const read = (): object[] => service.log.splice(0).map((line) => JSON.parse(line))
   await load(service, 'items', 'sku\na\nb\n', { headers: { 'x-request-id': 'mine' } })
-  t.match(read(), [{ level: 30, msg: 'import', requestId: 'mine', verb: 'insert', database: 'shop', table: 'items', token: 'everything', status: 200, rows: 2, bytes: 8, ms: Number }])
+  t.match(read(), [{
+    level: 30,
+    msg: 'import',
+    requestId: 'mine',
+    verb: 'insert',
+    database: 'shop',
+    table: 'items',
+    token: 'everything',
+    status: 200,
+    rows: 2,
+    bytes: 8,
+    ms: Number
+  }])
   await load(service, 'items', 'sku\nc\nold\n')
   t.match(read(), [{ level: 30, msg: 'import', status: 409, code: 'UNIQUE_VIOLATION', rows: undefined, bytes: 10 }])
-  await service.server.app.inject({ method: 'POST', url: '/api/shop/items', headers: { authorization: 'Bearer nobody-0123456789', 'content-type': CSV }, payload: 'sku\na\n' })
+  await service.server.app.inject({
+    method: 'POST',
+    url: '/api/shop/items',
+    headers: { authorization: 'Bearer nobody-0123456789', 'content-type': CSV },
+    payload: 'sku\na\n'
+  })
   await service.post('items', { verb: 'select', limit: 1 })
   t.same(read(), [], 'other requests have none')
-  await service.server.app.inject({ method: 'POST', url: '/api/shop/items', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: CSV }, payload: '{"verb":"select"}' })
+  await service.server.app.inject({
+    method: 'POST',
+    url: '/api/shop/items',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: CSV },
+    payload: '{"verb":"select"}'
+  })
   t.match(read(), [{ msg: 'stream', verb: 'select', rows: Number, complete: true }])
 })

@@ -1,5 +1,8 @@
 // night: values of every type, many malformed files, connections that are cut
-/** Laws of imports: an export goes in and out again in chunks of any size, a malformed file writes nothing, and what a lost connection leaves is what the answer says. */
+/**
+ * Laws of imports: an export goes in and out again in chunks of any size, a malformed file writes nothing, and what a
+ * lost connection leaves is what the answer says.
+ */
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import t from 'tap'
@@ -14,7 +17,9 @@ import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-co
 const ROWS = 30
 
 const groupsOf = (engine: EngineName): Array<readonly TypedColumn[]> =>
-  Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).map((group) => group.filter(({ only }) => only === undefined || only === engine)).filter(({ length }) => length > 0)
+  Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).map(
+    (group) => group.filter(({ only }) => only === undefined || only === engine)
+  ).filter(({ length }) => length > 0)
 
 const declare = (engine: EngineName, columns: readonly TypedColumn[], table: string): string =>
   `create table ${table} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`
@@ -28,20 +33,32 @@ function inChunks (text: string): Readable {
 }
 
 /** The lines without a JSON object whose keys all begin with `$`, which has another form in `data`. */
-const withoutOperators = (text: string): string => text.split('\n').filter((line) => line === '' || Object.values(JSON.parse(line)).every((value) =>
-  typeof value !== 'object' || value === null || Array.isArray(value) || !Object.keys(value).every((key) => key.startsWith('$')))).join('\n')
+const withoutOperators = (text: string): string => text.split('\n')
+  .filter((line) => line === '' || Object.values(JSON.parse(line)).every((value) =>
+    typeof value !== 'object' || value === null || Array.isArray(value) ||
+    !Object.keys(value).every((key) => key.startsWith('$')))).join('\n')
 
 await onEachEngine(t, 'an export of every type goes into an empty copy in chunks of 1 to 7 bytes, and out again', {
-  schema: (engine) => groupsOf(engine).flatMap((columns, group) => [declare(engine, columns, `g${group}`), declare(engine, columns, `copy${group}`)]),
+  schema: (engine) => groupsOf(engine).flatMap(
+    (columns, group) => [declare(engine, columns, `g${group}`), declare(engine, columns, `copy${group}`)]
+  ),
   options: { bodyLimit: 16_000_000 }
 }, async (t, service) => {
   const { engine, server, post } = service
   const read = async (table: string, accept: string): Promise<string> => (await server.app.inject({
-    method: 'POST', url: `/api/shop/${table}`, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept }, payload: '{"verb":"select","orderBy":"id"}'
+    method: 'POST',
+    url: `/api/shop/${table}`,
+    headers: {
+      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept
+    },
+    payload: '{"verb":"select","orderBy":"id"}'
   })).body
   for (const [group, columns] of groupsOf(engine).entries()) {
-    const samples = columns.map(({ values }, index) => fc.sample(fc.option(values, { freq: 10, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
-    const data = Array.from({ length: ROWS }, (_, row) => `{"id":${row},${columns.map((_column, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(samples[index]?.[row] as string)))}`).join()}}`)
+    const samples = columns.map(({ values }, index) => fc.sample(fc.option(values, { freq: 10, nil: 'null' }), {
+      numRuns: ROWS, seed: seed + index
+    }))
+    const data = Array.from({ length: ROWS }, (_, row) =>
+      `{"id":${row},${columns.map((_column, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(samples[index]?.[row] as string)))}`).join()}}`)
     const inserted = await post(`g${group}`, `{"verb":"insert","data":[${data.join()}]}`)
     if (inserted.status !== 200) { t.fail(`insert refused: ${inserted.text}`, { seed }); return }
     for (const type of [CSV, NDJSON]) {
@@ -55,28 +72,46 @@ await onEachEngine(t, 'an export of every type goes into an empty copy in chunks
 })
 
 const schema = {
-  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int, price decimal(6,2), meta json, at datetime) engine=innodb'],
-  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int, price decimal(6,2), meta json, at datetime)']
+  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int, price ' +
+    'decimal(6,2), meta json, at datetime) engine=innodb'],
+  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int, price ' +
+    'decimal(6,2), meta json, at datetime)']
 }
 const good = lines('', 1050, (index) => `s${index},1`).slice(1)
 const goodLines = lines('', 1050, (index) => `{"sku":"s${index}"}`).slice(1)
 
-/** What follows 1050 rows in lines 2 to 1051 of CSV, or 1 to 1050 of NDJSON; the code, the line and the path below the row. */
+/**
+ * What follows 1050 rows in lines 2 to 1051 of CSV, or 1 to 1050 of NDJSON; the code, the line and the path below the
+ * row.
+ */
 const afterCsv: Array<[rest: string | Buffer, code: string, line: number, path: string]> = [
-  ['a\n', 'INVALID_BODY', 1052, ''], ['a,1,2\n', 'INVALID_BODY', 1052, ''], ['a"b,1\n', 'INVALID_BODY', 1052, '/sku'], ['"a"b,1\n', 'INVALID_BODY', 1052, '/sku'],
-  ['"a\nb', 'INVALID_BODY', 1052, '/sku'], ['a,1\n\n"b\r\nc,1', 'INVALID_BODY', 1054, '/sku'], ['a,x\n', 'INVALID_VALUE', 1052, '/n'], ['a,1.5\n', 'INVALID_VALUE', 1052, '/n'],
-  ['a,99999999999999999999\n', 'INVALID_VALUE', 1052, '/n'], ['a,0x1\n', 'INVALID_VALUE', 1052, '/n'], ['a, 1\n', 'INVALID_VALUE', 1052, '/n'], [',1\n', 'NOT_NULL_VIOLATION', 1052, '/sku'],
-  ['a,""\n', 'INVALID_VALUE', 1052, '/n'], ['s5,1\n', 'UNIQUE_VIOLATION', 1052, '/sku'], [Buffer.from('a\xff,1\n', 'latin1'), 'INVALID_BODY', 1052, '-'], [Buffer.from('a,1\n\xc3', 'latin1'), 'INVALID_BODY', 1053, '-'],
+  ['a\n', 'INVALID_BODY', 1052, ''], ['a,1,2\n', 'INVALID_BODY', 1052, ''], ['a"b,1\n', 'INVALID_BODY', 1052, '/sku'],
+  ['"a"b,1\n', 'INVALID_BODY', 1052, '/sku'],
+  ['"a\nb', 'INVALID_BODY', 1052, '/sku'], ['a,1\n\n"b\r\nc,1', 'INVALID_BODY', 1054, '/sku'],
+  ['a,x\n', 'INVALID_VALUE', 1052, '/n'], ['a,1.5\n', 'INVALID_VALUE', 1052, '/n'],
+  ['a,99999999999999999999\n', 'INVALID_VALUE', 1052, '/n'], ['a,0x1\n', 'INVALID_VALUE', 1052, '/n'],
+  ['a, 1\n', 'INVALID_VALUE', 1052, '/n'], [',1\n', 'NOT_NULL_VIOLATION', 1052, '/sku'],
+  ['a,""\n', 'INVALID_VALUE', 1052, '/n'], ['s5,1\n', 'UNIQUE_VIOLATION', 1052, '/sku'], [
+    Buffer.from('a\xff,1\n', 'latin1'), 'INVALID_BODY', 1052, '-'
+  ], [Buffer.from('a,1\n\xc3', 'latin1'), 'INVALID_BODY', 1053, '-'],
   ['"a\nb",1\nc,x\n', 'INVALID_VALUE', 1054, '/n']
 ]
 const afterNdjson: typeof afterCsv = [
-  ['{\n', 'INVALID_JSON', 1051, ''], ['[]\n', 'INVALID_BODY', 1051, ''], ['1\n', 'INVALID_BODY', 1051, ''], ['{"sku":"a","sku":"b"}\n', 'INVALID_BODY', 1051, ''], ['{"sku":"a"} {}\n', 'INVALID_JSON', 1051, ''],
-  ['{"sku":"a","nope":1}\n', 'COLUMN_NOT_FOUND', 1051, '/nope'], ['{"n":1}\n', 'MISSING_COLUMN', 1051, '/sku'], ['{"sku":null}\n', 'NOT_NULL_VIOLATION', 1051, '/sku'], ['{"sku":1}\n', 'INVALID_VALUE', 1051, '/sku'],
-  ['{"sku":"a","n":"x"}\n', 'INVALID_VALUE', 1051, '/n'], ['{"sku":"a","n":{"$inc":1}}\n', 'INVALID_VALUE', 1051, '/n'], ['\n\n{"sku":"a","price":"1.234"}', 'INVALID_VALUE', 1053, '/price'],
-  ['{"sku":"a","at":"2026-02-30T00:00:00"}\n', 'INVALID_VALUE', 1051, '/at'], ['{"sku":"a","meta":{"a":NaN}}\n', 'INVALID_JSON', 1051, ''], ['{"sku":"s7"}\n', 'UNIQUE_VIOLATION', 1051, '/sku'], ['{"sku":"a","id":1}\r\n{"sku":"\\ud8', 'INVALID_JSON', 1052, '']
+  ['{\n', 'INVALID_JSON', 1051, ''], ['[]\n', 'INVALID_BODY', 1051, ''], ['1\n', 'INVALID_BODY', 1051, ''],
+  ['{"sku":"a","sku":"b"}\n', 'INVALID_BODY', 1051, ''], ['{"sku":"a"} {}\n', 'INVALID_JSON', 1051, ''],
+  ['{"sku":"a","nope":1}\n', 'COLUMN_NOT_FOUND', 1051, '/nope'], ['{"n":1}\n', 'MISSING_COLUMN', 1051, '/sku'],
+  ['{"sku":null}\n', 'NOT_NULL_VIOLATION', 1051, '/sku'], ['{"sku":1}\n', 'INVALID_VALUE', 1051, '/sku'],
+  ['{"sku":"a","n":"x"}\n', 'INVALID_VALUE', 1051, '/n'], [
+    '{"sku":"a","n":{"$inc":1}}\n', 'INVALID_VALUE', 1051, '/n'
+  ], ['\n\n{"sku":"a","price":"1.234"}', 'INVALID_VALUE', 1053, '/price'],
+  ['{"sku":"a","at":"2026-02-30T00:00:00"}\n', 'INVALID_VALUE', 1051, '/at'], [
+    '{"sku":"a","meta":{"a":NaN}}\n', 'INVALID_JSON', 1051, ''
+  ], ['{"sku":"s7"}\n', 'UNIQUE_VIOLATION', 1051, '/sku'],
+  ['{"sku":"a","id":1}\r\n{"sku":"\\ud8', 'INVALID_JSON', 1052, '']
 ]
 
-await onEachEngine(t, 'a malformed file has its code, line and column, and nothing is written', { schema }, async (t, service) => {
+await onEachEngine(t, 'a malformed file has its code, line and column, and ' +
+  'nothing is written', { schema }, async (t, service) => {
   for (const [type, first, rows] of [[CSV, `sku,n\n${good}`, afterCsv], [NDJSON, goodLines, afterNdjson]] as const) {
     for (const [rest, code, line, path] of rows) {
       const body = Buffer.concat([Buffer.from(first), Buffer.from(rest)])
@@ -84,7 +119,11 @@ await onEachEngine(t, 'a malformed file has its code, line and column, and nothi
       const [detail] = json.error?.details ?? []
       t.equal(json.error?.code, code, `${String(rest)} ${text}`)
       t.equal(detail?.line, line, `${String(rest)} ${text}`)
-      if (path !== '-') t.match(detail?.path, new RegExp(`^/data/105\\d${path.replaceAll('/', '\\/')}$`), `${String(rest)} ${text}`)
+      if (path !== '-') {
+        t.match(
+          detail?.path, new RegExp(`^/data/105\\d${path.replaceAll('/', '\\/')}$`), `${String(rest)} ${text}`
+        )
+      }
       t.match(await service.sql('select count(*) as n from items'), [{ n: /^0n?$/ }], String(rest))
       await service.sql('delete from items')
     }
@@ -93,7 +132,8 @@ await onEachEngine(t, 'a malformed file has its code, line and column, and nothi
 
 const TOTAL = 5200
 
-await onEachEngine(t, 'a connection that is cut at any statement: whole is none or all, and batch is what the answer says, from which it goes on', { schema, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'a connection that is cut at any statement: whole is none or all, and batch is what the answer ' +
+  'says, from which it goes on', { schema, only: ['mariadb', 'mysql'] }, async (t, service) => {
   const proxy = service.proxy as Proxy
   const count = async ({ sql }: Service): Promise<number> => Number((await sql('select count(*) as n from items'))[0].n)
   const all = lines('sku', TOTAL).split('\n').slice(1, -1)
@@ -117,8 +157,11 @@ await onEachEngine(t, 'a connection that is cut at any statement: whole is none 
         continue
       }
       t.equal(committed.line, committed.rows === 0 ? 0 : committed.rows + 1)
-      t.ok(rows === committed.rows || (status === 502 && rows > committed.rows && rows <= committed.rows + 1000), `${rows} rows, ${JSON.stringify(committed)} after ${status}`)
-      const rest = await load(service, 'items', from(Math.max(2, committed.line + 1)), { query: `${query}&onConflict=sku` })
+      t.ok(rows === committed.rows || (status === 502 && rows > committed.rows &&
+        rows <= committed.rows + 1000), `${rows} rows, ${JSON.stringify(committed)} after ${status}`)
+      const rest = await load(service, 'items', from(Math.max(2, committed.line + 1)), {
+        query: `${query}&onConflict=sku`
+      })
       t.match(rest, { status: 200 })
       t.equal(await count(service), TOTAL)
       t.match(await service.sql('select count(distinct sku) as n from items'), [{ n: TOTAL }])

@@ -15,17 +15,30 @@ import { lines, load } from '../support/load.ts'
 import { until } from '../support/until.ts'
 
 const schema = {
-  mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique) engine=innodb', "insert into items (sku) values ('old')"],
-  sqlite: ['create table items (id integer primary key autoincrement, sku varchar(20) not null unique)', "insert into items (sku) values ('old')"]
+  mysql: [
+    'create table items (id int auto_increment primary key, sku varchar(20) not null unique) engine=innodb',
+    "insert into items (sku) values ('old')"
+  ],
+  sqlite: [
+    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique)',
+    "insert into items (sku) values ('old')"
+  ]
 }
-const tokens = [{ name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] }, ...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, sha256: hashToken(name), permissions: ['insert' as const] }))]
+const tokens = [
+  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] },
+  ...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, sha256: hashToken(name), permissions: ['insert' as const] }))
+]
 
 const TOKEN = 'test-token-that-may-do-everything-0123456789'
 
-interface Head { method?: string, type?: string, path?: string, token?: string, lines?: string[], length?: number | undefined }
+interface Head {
+  method?: string, type?: string, path?: string, token?: string, lines?: string[], length?: number | undefined
+}
 
 /** The head of an import, whose body is sent in chunks if its length is not given. */
-const head = ({ method = 'POST', type = 'text/csv', path = '/api/shop/items', token = TOKEN, lines = [], length }: Head = {}): string => [
+const head = (
+  { method = 'POST', type = 'text/csv', path = '/api/shop/items', token = TOKEN, lines = [], length }: Head = {}
+): string => [
   `${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1', `Authorization: Bearer ${token}`, `Content-Type: ${type}`,
   length === undefined ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`, ...lines, '', ''
 ].join('\r\n')
@@ -45,9 +58,25 @@ async function received (socket: Socket, pattern: RegExp): Promise<string> {
   }
 }
 
-const test = sharedOnEachEngine(t, { schema, tokens, server: { http: { maxHeaderSize: 16_384, headersTimeout: 500, requestTimeout: 1000, bodyTimeout: 2500, keepAliveTimeout: 72_000, answerTimeout: 60_000, answerRate: 65_536, maxConnections: 1000 } as never } })
+const test = sharedOnEachEngine(t, {
+  schema,
+  tokens,
+  server: {
+    http: {
+      maxHeaderSize: 16_384,
+      headersTimeout: 500,
+      requestTimeout: 1000,
+      bodyTimeout: 2500,
+      keepAliveTimeout: 72_000,
+      answerTimeout: 60_000,
+      answerRate: 65_536,
+      maxConnections: 1000
+    } as never
+  }
+})
 
-await test('a refusal comes at once, and the connection ends only when the rest has been read, also after http.requestTimeout', async (t, service) => {
+await test('a refusal comes at once, and the connection ends only when the rest has been read, also after ' +
+  'http.requestTimeout', async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write(head({ length: 8_000_000 }) + 'sku,nope\n' + 'x'.repeat(100_000))
   const answer = await received(socket, /\}$/)
@@ -66,7 +95,8 @@ with open(sys.argv[2], 'rb') as file:
     print(connection.getresponse().read().decode())
 `
 
-await test('curl, fetch and http.client of Python see a refusal that comes before the end of the body', async (t, service) => {
+await test('curl, fetch and http.client of Python see a refusal that comes before ' +
+  'the end of the body', async (t, service) => {
   await listen(service)
   const { port } = service.server.app.server.address() as AddressInfo
   const file = join(t.testdir({ 'large.csv': `sku,nope\n${'abc,def\n'.repeat(1_500_000)}` }), 'large.csv')
@@ -74,21 +104,29 @@ await test('curl, fetch and http.client of Python see a refusal that comes befor
   const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }
   const run = promisify(execFile)
   for (let count = 0; count < 3; count++) {
-    const curl = await run('curl', ['-sS', '-T', file, '-X', 'POST', '-H', `Authorization: Bearer ${TOKEN}`, '-H', 'Content-Type: text/csv', '-H', 'Expect:', url])
+    const curl = await run('curl', [
+      '-sS', '-T', file, '-X', 'POST', '-H', `Authorization: Bearer ${TOKEN}`, '-H', 'Content-Type: text/csv', '-H',
+      'Expect:', url
+    ])
     t.match(curl.stdout, /"COLUMN_NOT_FOUND"/, 'curl')
     const python = await run('python3', ['-c', PYTHON, String(port), file, TOKEN])
     t.match(python.stdout, /"COLUMN_NOT_FOUND"/, 'Python')
-    const fetched = await fetch(url, { method: 'POST', headers, body: createReadStream(file), duplex: 'half' } as unknown as RequestInit)
+    const fetched = await fetch(
+      url, { method: 'POST', headers, body: createReadStream(file), duplex: 'half' } as unknown as RequestInit
+    )
     t.match(await fetched.text(), /"COLUMN_NOT_FOUND"/, 'fetch')
   }
 })
 
-await test('100 Continue comes after 401, 403, 404, 413, 415 and options, and before the body is read', async (t, service) => {
+await test('100 Continue comes after 401, 403, 404, 413, 415 and options, and ' +
+  'before the body is read', async (t, service) => {
   const wire = await listen(service)
   const lines = ['Expect: 100-continue']
   const cases: Array<[number, Head]> = [
-    [401, { token: 'nobody' }], [403, { token: 'reader' }], [404, { path: '/api/shop/nope' }], [400, { path: '/api/shop/items?x=1' }],
-    [415, { lines: ['Content-Encoding: br'] }], [415, { type: 'text/plain' }], [401, { token: 'nobody', type: 'application/json' }],
+    [401, { token: 'nobody' }], [403, { token: 'reader' }], [404, { path: '/api/shop/nope' }],
+    [400, { path: '/api/shop/items?x=1' }],
+    [415, { lines: ['Content-Encoding: br'] }], [415, { type: 'text/plain' }],
+    [401, { token: 'nobody', type: 'application/json' }],
     [413, { type: 'application/json', length: 1_000_000_000 }], [405, { method: 'PUT', type: 'application/json' }],
     [200, { method: 'GET', path: '/api/shop/openapi.json' }]
   ]
@@ -98,7 +136,9 @@ await test('100 Continue comes after 401, 403, 404, 413, 415 and options, and be
     socket.write(head({ length: 10, ...given, lines: [...lines, ...given.lines ?? []] }))
     t.match(await answers, [{ status }], JSON.stringify(given))
   }
-  for (const [body, given] of [['sku\na\n', {}], ['{"verb": "insert", "data": {"sku": "b"}}', { type: 'application/json' }]] as const) {
+  for (const [body, given] of [
+    ['sku\na\n', {}], ['{"verb": "insert", "data": {"sku": "b"}}', { type: 'application/json' }]
+  ] as const) {
     const socket = await wire.open()
     socket.write(head({ ...given, lines: [...lines, 'Connection: close'], length: body.length }))
     t.equal(await received(socket, /\r\n\r\n$/), 'HTTP/1.1 100 Continue\r\n\r\n')
@@ -121,7 +161,8 @@ await test('a client that does not wait for 100 Continue sees a refusal too', as
   }
 })
 
-await test('a slow body may take longer than http.requestTimeout, but not be silent for http.bodyTimeout', async (t, service) => {
+await test('a slow body may take longer than http.requestTimeout, but not be silent ' +
+  'for http.bodyTimeout', async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write(head({ lines: ['Connection: close'] }) + chunk('sku\n'))
   for (let row = 0; row < 4; row++) {
@@ -132,7 +173,8 @@ await test('a slow body may take longer than http.requestTimeout, but not be sil
   t.match(await received(socket, /\}$/), /"inserted":4/)
 
   const silent = await (await listen(service)).open()
-  silent.write(head({ path: '/api/shop/items?transaction=batch' }) + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `b${row}\n`).join('')))
+  silent.write(head({ path: '/api/shop/items?transaction=batch' }) +
+    chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `b${row}\n`).join('')))
   const answer = await received(silent, /\}$/)
   t.match(answer, /^HTTP\/1.1 408 [^]*"REQUEST_TIMEOUT"[^]*"committed":\{"rows":2000,"line":2001\}/)
   t.notMatch(answer, /retry-after/i, 'a part is committed')
@@ -152,7 +194,9 @@ await test('a body that is not HTTP ends its import, which says what is committe
     await new Promise((resolve) => setTimeout(resolve, 300))
     if (end === undefined) socket.end()
     else socket.write(end)
-    t.match(await received(socket, /\}$/), /^HTTP\/1.1 400 [^]*"INVALID_REQUEST"[^]*"committed":\{"rows":1000,"line":1001\}/)
+    t.match(
+      await received(socket, /\}$/), /^HTTP\/1.1 400 [^]*"INVALID_REQUEST"[^]*"committed":\{"rows":1000,"line":1001\}/
+    )
     await once(socket, 'close')
     t.equal(await count(service), before + 1000)
   }
@@ -166,7 +210,12 @@ await test('a client that goes away ends its import', async (t, service) => {
   await new Promise((resolve) => setTimeout(resolve, 300))
   socket.destroy()
   // the next import of the caller is accepted when the first one has ended
-  await until('the import has ended', async () => (await service.server.app.inject({ method: 'POST', url: '/api/shop/items?dryRun=true', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' }, payload: 'sku\nz\n' })).statusCode === 200)
+  await until('the import has ended', async () => (await service.server.app.inject({
+    method: 'POST',
+    url: '/api/shop/items?dryRun=true',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' },
+    payload: 'sku\nz\n'
+  })).statusCode === 200)
   t.equal(await count(service), before)
 })
 
@@ -197,7 +246,8 @@ await test('a caller has one import at a time, and all callers four; a file of S
 for (const [transaction, rows] of [['whole', 0], ['batch', 2000]] as const) {
   await onEachEngine(t, `closing the app ends an import: ${transaction}`, { schema }, async (t, service) => {
     const socket = await (await listen(service)).open()
-    socket.write(head({ path: `/api/shop/items?transaction=${transaction}` }) + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `r${row}\n`).join('')))
+    socket.write(head({ path: `/api/shop/items?transaction=${transaction}` }) +
+      chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `r${row}\n`).join('')))
     await new Promise((resolve) => setTimeout(resolve, 500))
     const answer = received(socket, /\}$/)
     const closed = service.server.app.close()
@@ -210,12 +260,15 @@ for (const [transaction, rows] of [['whole', 0], ['batch', 2000]] as const) {
   })
 }
 
-await onEachEngine(t, 'an import as a whole keeps other writes of a file waiting, and may wait for its client for 5 s', { schema, only: ['sqlite'], database: { pool: { wait: 500 } } }, async (t, service) => {
+await onEachEngine(t, 'an import as a whole keeps other writes of a file waiting, and may wait for ' +
+  'its client for 5 s', { schema, only: ['sqlite'], database: { pool: { wait: 500 } } }, async (t, service) => {
   const socket = await (await listen(service)).open()
   socket.write(head() + chunk('sku\n' + Array.from({ length: 2100 }, (_, row) => `w${row}\n`).join('')))
   const answer = received(socket, /\}$/)
   await new Promise((resolve) => setTimeout(resolve, 500))
-  t.match(await service.post('items', { verb: 'insert', data: { sku: 'other' } }), { status: 503, json: { error: { code: 'LOCK_TIMEOUT' } } })
+  t.match(await service.post('items', { verb: 'insert', data: { sku: 'other' } }), {
+    status: 503, json: { error: { code: 'LOCK_TIMEOUT' } }
+  })
   t.match(await service.post('items', { verb: 'select', limit: 1 }), { status: 200 })
   t.match(await answer, /^HTTP\/1.1 408 [^]*\r\nretry-after: \d/i, 'nothing was changed')
   socket.destroy()
@@ -223,7 +276,9 @@ await onEachEngine(t, 'an import as a whole keeps other writes of a file waiting
   t.equal(await count(service), 2)
 })
 
-await onEachEngine(t, 'time limits of a statement and of the whole are 504', { schema, database: { statementTimeout: 400, importTimeout: 1500 }, options: { requestLog: false } }, async (t, service) => {
+await onEachEngine(t, 'time limits of a statement and of the whole are 504', {
+  schema, database: { statementTimeout: 400, importTimeout: 1500 }, options: { requestLog: false }
+}, async (t, service) => {
   /** A body that goes on while something is open. */
   const open = (text: string): PassThrough => {
     const body = new PassThrough()
@@ -242,8 +297,15 @@ await onEachEngine(t, 'time limits of a statement and of the whole are 504', { s
 
   const locked = await startLocked(t, service)
   for (const query of ['?transaction=batch', '']) {
-    const answer = await load(service, 'items', lines('sku', 1100, (index) => index === 1050 ? 'old' : `t${index}`), { query: `${query}${query === '' ? '?' : '&'}onConflict=sku` })
-    t.match(answer, { status: 504, json: { error: { code: 'QUERY_TIMEOUT', committed: query !== '' ? { rows: 1000, line: 1001 } : undefined } } }, query)
+    const answer = await load(service, 'items', lines('sku', 1100, (index) => index === 1050 ? 'old' : `t${index}`), {
+      query: `${query}${query === '' ? '?' : '&'}onConflict=sku`
+    })
+    t.match(answer, {
+      status: 504,
+      json: {
+        error: { code: 'QUERY_TIMEOUT', committed: query !== '' ? { rows: 1000, line: 1001 } : undefined }
+      }
+    }, query)
   }
   await locked()
 })
@@ -255,19 +317,32 @@ async function startLocked (t: Test, { sql }: Service): Promise<() => Promise<un
   return () => sql('rollback')
 }
 
-const wide = { ...schema, mysql: ['create table items (id int auto_increment primary key, sku varchar(20) not null unique, note text) engine=innodb'] }
+const wide = {
+  ...schema,
+  mysql: [
+    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, note text) engine=innodb'
+  ]
+}
 
-await onEachEngine(t, 'streams and imports together have half of the pool', { schema: wide, tokens, database: { pool: { size: 4 } }, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'streams and imports together have half of the pool', {
+  schema: wide, tokens, database: { pool: { size: 4 } }, only: ['mariadb', 'mysql']
+}, async (t, service) => {
   const { server: { rows }, engine } = service
   const grant = { permissions: ['select' as const, 'insert' as const] }
-  await service.sql('insert into items (sku, note) with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 900) select concat(\'r\', n), repeat(\'x\', 10000) from seq')
+  await service.sql('insert into items (sku, note) with recursive seq (n) as (select 1 union all select n + 1 from ' +
+    'seq where n < 900) select concat(\'r\', n), repeat(\'x\', 10000) from seq')
   const stream = rows.stream({ database: 'shop', table: 'items', grant, body: { verb: 'select' } })
   await stream.next()
   const of = { database: 'shop', table: 'items' }
-  t.match(await rows.load({ ...of, grant }, [{ sku: 'a' }]).catch((error: unknown) => error), { code: 'OVERLOADED' }, `one caller has one of both (${engine})`)
+  t.match(
+    await rows.load({ ...of, grant }, [{ sku: 'a' }]).catch((error: unknown) => error), { code: 'OVERLOADED' },
+    `one caller has one of both (${engine})`
+  )
   const body = new PassThrough()
   const running = load(service, 'items', body, { token: 'a' })
-  await until('the import runs', async () => (await load(service, 'items', 'sku\na\n', { query: '?dryRun=true' })).status === 503)
+  await until(
+    'the import runs', async () => (await load(service, 'items', 'sku\na\n', { query: '?dryRun=true' })).status === 503
+  )
   body.end('sku\na\n')
   t.match(await running, { status: 200 })
   await stream.return()

@@ -6,21 +6,41 @@ import { onEachEngine, type Schema } from '../support/service.ts'
 
 const schema: Schema = (engine) => [
   `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
-  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key (account_id) references accounts (id))',
-  'create table notes (account_id int not null, line int not null, part int not null, primary key (account_id, line, part))',
+  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key ' +
+    '(account_id) references accounts (id))',
+  'create table notes (account_id int not null, line int not null, part int not null, primary key ' +
+    '(account_id, line, part))',
   'insert into accounts values (1, 0, null), (2, 0, null), (3, 0, null)'
 ]
 
-await onEachEngine(t, 'while tables are altered, a member is as it was or as it is', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'while tables are altered, a member is as ' +
+  'it was or as it is', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   await sql('insert into entries values (1, 1), (1, 2), (2, 1)')
-  const request = (column: string) => ({ verb: 'select', columns: ['id'], orderBy: 'id', filters: { id: [1, 2] }, include: { entries: { columns: [column] }, one: { table: 'entries', on: { id: 'account_id' }, filters: { line: 1 }, columns: [column] } } })
-  const rows = (column: string) => [{ id: 1, entries: [{ [column]: 1 }, { [column]: 2 }], one: { [column]: 1 } }, { id: 2, entries: [{ [column]: 1 }], one: { [column]: 1 } }]
+  const request = (column: string) => ({
+    verb: 'select',
+    columns: ['id'],
+    orderBy: 'id',
+    filters: { id: [1, 2] },
+    include: {
+      entries: { columns: [column] },
+      one: {
+        table: 'entries', on: { id: 'account_id' }, filters: { line: 1 }, columns: [column]
+      }
+    }
+  })
+  const rows = (column: string) => [{ id: 1, entries: [{ [column]: 1 }, { [column]: 2 }], one: { [column]: 1 } }, {
+    id: 2, entries: [{ [column]: 1 }], one: { [column]: 1 }
+  }]
   const read = async (): Promise<void> => {
     for (const column of ['line', 'row_no']) {
       const body = { ...request(column), include: { entries: { columns: [column] } } }
       const { status, json } = await post('accounts', body)
       if (status === 200) t.same(json.data.rows, rows(column).map(({ id, entries }) => ({ id, entries })))
-      else t.match({ status, code: json.error.code }, { status: /^(400|503)$/, code: /^(COLUMN_NOT_FOUND|DATABASE_UNAVAILABLE|INVALID_BODY)$/ })
+      else {
+        t.match({ status, code: json.error.code }, {
+          status: /^(400|503)$/, code: /^(COLUMN_NOT_FOUND|DATABASE_UNAVAILABLE|INVALID_BODY)$/
+        })
+      }
     }
   }
   t.same((await post('accounts', request('line'))).json.data.rows, rows('line'))
@@ -54,7 +74,8 @@ await onEachEngine(t, 'while tables are altered, a member is as it was or as it 
   }
 })
 
-await onEachEngine(t, 'a table that is rebuilt again and again is no broken definition', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'a table that is rebuilt again and again is no ' +
+  'broken definition', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   const state = { isOver: false }
   const rebuilding = (async () => {
     for (let time = 0; time < 60; time++) await sql('alter table entries force')

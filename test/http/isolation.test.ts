@@ -1,4 +1,7 @@
-/** The isolation level of each kind of write, as its triggers see it, and what must hold although others write in between. */
+/**
+ * The isolation level of each kind of write, as its triggers see it, and what must hold although others write in
+ * between.
+ */
 import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { load, NDJSON } from '../support/load.ts'
@@ -9,7 +12,8 @@ const levelIn = (engine: EngineName): string => engine === 'mysql' ? '@@transact
 
 const schema = (engine: EngineName): string[] => [
   CREATE.mysql,
-  'create table items (id int not null auto_increment primary key, sku varchar(20) not null unique, n int not null default 0, level varchar(30) null)',
+  'create table items (id int not null auto_increment primary key, sku varchar(20) not null unique, n int not null ' +
+    'default 0, level varchar(30) null)',
   'create table notes (id int not null auto_increment primary key, level varchar(30) not null)',
   'create table shifted (id int not null primary key, place int not null, key (place))',
   'insert into shifted (id, place) values (1, -1), (2, -2), (3, -3), (4, -4)',
@@ -28,7 +32,12 @@ type Write = (service: Service) => Promise<Answer>
 /** The levels at which a write wrote its rows, once each; the session had another one before. */
 async function levelsOf (service: Service, write: Write): Promise<string[]> {
   const { sql, operate } = service
-  await operate({ isolation: 'serializable', operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }] })
+  await operate({
+    isolation: 'serializable',
+    operations: [
+      { table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }
+    ]
+  })
   await sql('delete from notes')
   const { status, text, json } = await write(service)
   if (status !== 200) throw new Error(text)
@@ -49,15 +58,22 @@ const SINGLE: Readonly<Record<string, Write>> = {
   'an insert': post({ verb: 'insert', data: { sku: 'one' } }),
   'a list': post({ verb: 'insert', data: [{ sku: 'e' }, { sku: 'f' }], returning: '*' }),
   'an upsert': post({ verb: 'insert', data: { sku: 'one', n: 2 }, ...upsert }),
-  'an upsert of a list': post({ verb: 'insert', data: [{ sku: 'one', n: 3 }, { sku: 'g' }], ...upsert, returning: '*' }),
+  'an upsert of a list': post({
+    verb: 'insert', data: [{ sku: 'one', n: 3 }, { sku: 'g' }], ...upsert, returning: '*'
+  }),
   'an update': post({ verb: 'update', filters: { id: 1 }, data: inc }),
-  'an update of many rows': post({ verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, n: 8 }, { id: 2, ...inc }] }),
+  'an update of many rows': post({
+    verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, n: 8 }, { id: 2, ...inc }]
+  }),
   'an update that returns rows': post({ verb: 'update', filters: { n: { $gte: 0 } }, data: inc, returning: '*' }),
   'an optimistic lock': post({ verb: 'update', filters: { id: 1 }, data: inc, expect: 1 }),
   'a dry run': post({ verb: 'update', filters: { id: 1 }, data: inc, dryRun: true, returning: '*' }),
-  'a write with a key': (service) => post({ verb: 'insert', data: { sku: `once-${++keys}` } }, { 'idempotency-key': `key-${keys}` })(service),
+  'a write with a key': (service) =>
+    post({ verb: 'insert', data: { sku: `once-${++keys}` } }, { 'idempotency-key': `key-${keys}` })(service),
   'an import': (service) => load(service, 'items', '{"sku":"i"}\n', { type: NDJSON }),
-  'an import by batches': (service) => load(service, 'items', '{"sku":"j"}\n', { type: NDJSON, query: '?transaction=batch' }),
+  'an import by batches': (service) => load(service, 'items', '{"sku":"j"}\n', {
+    type: NDJSON, query: '?transaction=batch'
+  }),
   'a delete': post({ verb: 'delete', filters: { sku: 'one' } }),
   'a delete that expects rows': post({ verb: 'delete', filters: { sku: 'e' }, expect: 1 })
 }
@@ -65,9 +81,15 @@ const SINGLE: Readonly<Record<string, Write>> = {
 /** Writes that read rows before they write, or leave it to others what they read. */
 const REPEATABLE: Readonly<Record<string, Write>> = {
   'an update by related rows': post({ verb: 'update', filters: tagged, data: inc }),
-  'one that returns its related rows': post({ verb: 'update', filters: { id: 1 }, data: inc, returning: ['id'], include: { tags: { on: { id: 'item_id' } } } }),
-  'an insert that returns its related rows': post({ verb: 'insert', data: { sku: 'k' }, returning: ['id'], include: { tags: { on: { id: 'item_id' } } } }),
-  'an update of a unique key that returns rows': post({ verb: 'update', filters: { sku: 'k' }, data: { sku: 'l' }, returning: ['id'] }),
+  'one that returns its related rows': post({
+    verb: 'update', filters: { id: 1 }, data: inc, returning: ['id'], include: { tags: { on: { id: 'item_id' } } }
+  }),
+  'an insert that returns its related rows': post({
+    verb: 'insert', data: { sku: 'k' }, returning: ['id'], include: { tags: { on: { id: 'item_id' } } }
+  }),
+  'an update of a unique key that returns rows': post({
+    verb: 'update', filters: { sku: 'k' }, data: { sku: 'l' }, returning: ['id']
+  }),
   'one that returns rows': post({ verb: 'update', filters: tagged, data: inc, returning: ['id'] }),
   'a delete that returns rows': post({ verb: 'delete', filters: { sku: 'd' }, returning: '*' }),
   operations: ({ operate }) => operate([{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }])
@@ -79,11 +101,18 @@ const testOne = sharedOnEachEngine(t, { schema, only, keepsRows: true, database:
 
 await testOne('each write runs at its level, whatever the connection was used for before', async (t, service) => {
   for (const [name, write] of Object.entries(SINGLE)) t.same(await levelsOf(service, write), ['READ-COMMITTED'], name)
-  for (const [name, write] of Object.entries(REPEATABLE)) t.same(await levelsOf(service, write), ['REPEATABLE-READ'], name)
-  t.same(await levelsOf(service, ({ operate }) => operate({ isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }] })), ['SERIALIZABLE'])
+  for (const [name, write] of Object.entries(REPEATABLE)) {
+    t.same(await levelsOf(service, write), [
+      'REPEATABLE-READ'
+    ], name)
+  }
+  t.same(await levelsOf(service, ({ operate }) => operate({
+    isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }]
+  })), ['SERIALIZABLE'])
 })
 
-await testOne('an attempt after a deadlock runs at its level, although a trigger has set another one', async (t, { post, operate, proxy, sql }) => {
+await testOne('an attempt after a deadlock runs at its level, although a trigger ' +
+  'has set another one', async (t, { post, operate, proxy, sql }) => {
   const levels: string[] = []
   for (const [id, write] of [
     () => operate({ isolation: 'serializable', operations: [{ table: 'turned', verb: 'insert', data: { id: 0 } }] }),
@@ -91,7 +120,12 @@ await testOne('an attempt after a deadlock runs at its level, although a trigger
     () => post('turned', { verb: 'insert', data: { id: 2 } }, { headers: { 'idempotency-key': 'turned' } })
   ].entries()) {
     let refused = 0
-    if (proxy !== undefined) proxy.onStatement = (text) => text === 'commit' && refused++ === 0 ? errorPacket(1213, '40001') : undefined
+    if (proxy !== undefined) {
+      proxy.onStatement = (text) => text === 'commit' &&
+      refused++ === 0
+        ? errorPacket(1213, '40001')
+        : undefined
+    }
     t.equal((await write()).status, 200)
     t.equal(refused, 2, 'the first COMMIT was refused')
     levels.push((await sql('select level from turned where id = ?', [id]))[0].level)
@@ -99,13 +133,20 @@ await testOne('an attempt after a deadlock runs at its level, although a trigger
   t.same(levels, ['SERIALIZABLE', 'REPEATABLE-READ', 'READ-COMMITTED'])
 })
 
-await testOne('a server that refuses the isolation level, or a transaction, is answered by what it refuses', async (t, { operate, proxy }) => {
+await testOne('a server that refuses the isolation level, or a transaction, is answered ' +
+  'by what it refuses', async (t, { operate, proxy }) => {
   if (proxy === undefined) return
-  const write = (isolation: string) => operate({ isolation, operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }] })
-  for (const [begins, does] of [[/^set session transaction isolation level serializable/, 'set the isolation level'], [/^start transaction/, 'begin a transaction']] as const) {
+  const write = (isolation: string) => operate({
+    isolation, operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }]
+  })
+  for (const [begins, does] of [[/^set session transaction isolation level serializable/, 'set the isolation level'], [
+    /^start transaction/, 'begin a transaction'
+  ]] as const) {
     for (const [number, state, code, who] of [
-      [1227, '42000', 'PERMISSION_DENIED', "The service's database account may not"], [1064, '42000', 'NOT_SUPPORTED', 'The database does not let the service'],
-      [1231, '42000', 'NOT_SUPPORTED', 'The database does not let the service'], [1568, '25001', 'NOT_SUPPORTED', 'The database does not let the service'],
+      [1227, '42000', 'PERMISSION_DENIED', "The service's database account may not"],
+      [1064, '42000', 'NOT_SUPPORTED', 'The database does not let the service'],
+      [1231, '42000', 'NOT_SUPPORTED', 'The database does not let the service'],
+      [1568, '25001', 'NOT_SUPPORTED', 'The database does not let the service'],
       [1193, 'HY000', 'NOT_SUPPORTED', 'The database does not let the service']
     ] as const) {
       proxy.onStatement = () => undefined
@@ -120,14 +161,18 @@ await testOne('a server that refuses the isolation level, or a transaction, is a
 
 await testOne('"returning" does not decide whether the keys of rows can change', async (t, { post }) => {
   // the index of the filter has the order in which each key is free
-  const shift = (by: number, rest: object) => post('shifted', { verb: 'update', filters: { place: { $lt: 0 } }, data: { id: { $inc: by } }, ...rest })
+  const shift = (by: number, rest: object) => post('shifted', {
+    verb: 'update', filters: { place: { $lt: 0 } }, data: { id: { $inc: by } }, ...rest
+  })
   for (const by of [1, -1]) {
     const plain = await shift(by, { dryRun: true })
     t.same([by, (await shift(by, { dryRun: true, returning: ['id'] })).status], [by, plain.status])
   }
 })
 
-await sharedOnEachEngine(t, { schema, only, keepsRows: true, options: { onWrite: async () => {} } as never })('within a hook, the isolation is that of a transaction', async (t, service) => {
+await sharedOnEachEngine(t, {
+  schema, only, keepsRows: true, options: { onWrite: async () => {} } as never
+})('within a hook, the isolation is that of a transaction', async (t, service) => {
   t.same(await levelsOf(service, SINGLE['an update'] as Write), ['REPEATABLE-READ'])
 })
 
@@ -145,18 +190,26 @@ await testOne('a binary log of statements', async (t, service) => {
       : /^(?:insert into|update) `items`/.test(text) && refused++ === 0 ? errorPacket(1665, 'HY000') : undefined
   }
   refuseOnce()
-  t.same(await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['REPEATABLE-READ'], 'its format was changed, and the session was reset')
+  t.same(
+    await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['REPEATABLE-READ'],
+    'its format was changed, and the session was reset'
+  )
   proxy.onStatement = (text) => /^show session variables/.test(text) ? LOG_OF_STATEMENTS : undefined
   for (const write of writes.slice(1)) t.same(await levelsOf(service, write), ['REPEATABLE-READ'])
   proxy.onStatement = () => undefined
   proxy.cut()
   t.same(await levelsOf(service, post({ verb: 'update', filters: { id: 1 }, data: inc })), ['READ-COMMITTED'])
   refuseOnce()
-  t.match(await (writes[1] as Write)(service), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'within a transaction')
+  t.match(
+    await (writes[1] as Write)(service), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } },
+    'within a transaction'
+  )
   proxy.onStatement = () => undefined
 })
 
-await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', { schema, only, database: { pool: { size: 1 }, statementTimeout: 400 } }, async (t, service) => {
+await onEachEngine(t, 'a change of the level counts towards the time limit of its request, and ends with its client', {
+  schema, only, database: { pool: { size: 1 }, statementTimeout: 400 }
+}, async (t, service) => {
   const proxy = service.proxy as Proxy
   const member = { verb: 'select', filters: { id: 1 }, include: { tags: { on: { id: 'item_id' } } } }
   for (const [name, body] of Object.entries({ snapshot: member, write: { verb: 'insert', data: { sku: 'late' } } })) {
@@ -169,7 +222,10 @@ await onEachEngine(t, 'a change of the level counts towards the time limit of it
     t.match(await service.post('items', body), { status: 504, json: { error: { code: 'QUERY_TIMEOUT' } } }, name)
     proxy.onStatement = () => undefined
     proxy.delay = 0
-    t.equal((await service.post('items', { verb: 'select', filters: { id: 1 } })).status, 200, `${name}: the connection can be used`)
+    t.equal(
+      (await service.post('items', { verb: 'select', filters: { id: 1 } })).status, 200,
+      `${name}: the connection can be used`
+    )
   }
   t.same(await service.sql("select count(*) as n from items where sku = 'late'"), [{ n: 0 }], 'the write was not sent')
 })
@@ -178,12 +234,14 @@ await onEachEngine(t, 'a change of the level counts towards the time limit of it
 
 const QUEUE = {
   sqlite: ["create table jobs (id integer primary key, state varchar(10) not null default 'new', worker int)"],
-  mysql: ["create table jobs (id int not null auto_increment primary key, state varchar(10) not null default 'new', worker int, key state (state))"]
+  mysql: ["create table jobs (id int not null auto_increment primary key, state varchar(10) not null default 'new', " +
+    'worker int, key state (state))']
 }
 const WORKERS = 4
 const JOBS = 120
 
-await onEachEngine(t, 'each row that an update or delete returns is one that it wrote, while others insert rows that match', { schema: QUEUE, options: { limits: { changed: 1000 } } }, async (t, { post, sql }) => {
+await onEachEngine(t, 'each row that an update or delete returns is one that it wrote, while others ' +
+  'insert rows that match', { schema: QUEUE, options: { limits: { changed: 1000 } } }, async (t, { post, sql }) => {
   const refused: string[] = []
   const taken: number[] = []
   let open = WORKERS
@@ -198,14 +256,21 @@ await onEachEngine(t, 'each row that an update or delete returns is one that it 
     for (let isLast = false; !isLast;) {
       isLast = open === 0
       const filters = { state: 'new' }
-      const { status, json } = await post('jobs', remove ? { verb: 'delete', filters, returning: ['id'] } : { verb: 'update', filters, data: { state: 'taken', worker }, returning: ['id'] })
+      const { status, json } = await post('jobs', remove
+        ? { verb: 'delete', filters, returning: ['id'] }
+        : {
+            verb: 'update', filters, data: { state: 'taken', worker }, returning: ['id']
+          })
       if (status === 200) taken.push(...json.data.rows.map(({ id }: { id: number }) => id))
       else refused.push(`${remove ? 'delete' : 'update'}: ${json.error.code}`)
       if (status === 200) t.equal(json.data[remove ? 'deleted' : 'updated'], json.data.rows.length)
       else isLast = false
     }
   }
-  await Promise.all([...Array.from({ length: WORKERS }, insert), ...Array.from({ length: WORKERS }, (_, worker) => work(worker, worker % 2 === 1))])
+  await Promise.all([
+    ...Array.from({ length: WORKERS }, insert),
+    ...Array.from({ length: WORKERS }, (_, worker) => work(worker, worker % 2 === 1))
+  ])
   t.same(taken.toSorted((a, b) => a - b), [...new Set(taken)].toSorted((a, b) => a - b), 'no row is returned twice')
   t.equal(taken.length, JOBS, 'every row is returned once')
   t.same(refused, [], 'rows that come in between refuse no request')

@@ -1,4 +1,7 @@
-/** The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be had. */
+/**
+ * The keys that JWTs are verified with: when they are downloaded, when they end, and what happens where they cannot be
+ * had.
+ */
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import type { JwtOptions } from '../../schemas/options.ts'
@@ -15,15 +18,28 @@ const second = await createPair('second')
 const roles = { reader: { permissions: ['select' as const], databases: '*' as const } }
 
 type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
-interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[], readonly pass: (seconds: number) => void }
+interface Started {
+  readonly server: KeyServer, readonly ask: Ask, readonly log: string[], readonly pass: (seconds: number) => void
+}
 
 /** Starts a service with its own key server. `pass` moves the time of the day. */
-async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}): Promise<Started> {
+async function start (
+  t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {},
+  { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}
+): Promise<Started> {
   const server = await serveKeys(t, [first.jwk])
   await prepare(server)
   const clock = stoppedDate(t)
-  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } } })
-  return { server, log, pass: (seconds) => clock.pass(seconds * 1000), ask: async (token) => await post('customers', select, { token }) }
+  const { post, log } = await startService(t, url, {
+    options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } }
+  })
+  return {
+    server,
+    log,
+    pass: (seconds) =>
+      clock.pass(seconds * 1000),
+    ask: async (token) => await post('customers', select, { token })
+  }
 }
 
 const lasting = { exp: 4_000_000_000 }
@@ -31,7 +47,8 @@ const lasting = { exp: 4_000_000_000 }
 /** No key depends on the database. */
 const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
 
-await test('keys are downloaded at the start, and again for a new kid, at most once in 30 seconds', async (t, service) => {
+await test('keys are downloaded at the start, and again for a new kid, at most ' +
+  'once in 30 seconds', async (t, service) => {
   const { server, ask, pass } = await start(t as Test, service)
   t.match(await ask(await sign(first)), { status: 200 })
   t.equal(server.requests, 1)
@@ -44,14 +61,19 @@ await test('keys are downloaded at the start, and again for a new kid, at most o
   const answers = await Promise.all(signed.map((token) => ask(token)))
   t.same(answers.map(({ status }) => status), [200, 401, 200])
   t.equal(server.requests, 2, 'several requests share one download')
-  for (let time = 0; time < 5; time++) t.match(await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 503 })
+  for (let time = 0; time < 5; time++) {
+    t.match(
+      await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 503 }
+    )
+  }
   t.equal(server.requests, 2)
   pass(31)
   t.match(await ask(await sign(second, {}, { header: { kid: 'random' } })), { status: 401 })
   t.equal(server.requests, 3)
 })
 
-await test('the tokens of a new key that cannot be looked up yet are told when to come back, and are no failed logins', async (t, service) => {
+await test('the tokens of a new key that cannot be looked up yet are told when to come back, and ' +
+  'are no failed logins', async (t, service) => {
   const { server, ask, pass } = await start(t as Test, service, () => {}, { maxFailures: 2 })
   t.match(await ask(await sign(first)), { status: 200 })
   pass(31)
@@ -60,7 +82,9 @@ await test('the tokens of a new key that cannot be looked up yet are told when t
   pass(10)
   for (let time = 0; time < 5; time++) {
     const answer = await ask(await sign(second))
-    isRefusal(t as Test, answer, { status: 503, code: 'KEYS_UNAVAILABLE', why: 'it is too early to look the new key up' })
+    isRefusal(t as Test, answer, {
+      status: 503, code: 'KEYS_UNAVAILABLE', why: 'it is too early to look the new key up'
+    })
     t.equal(answer.headers['retry-after'], '20')
     t.notOk('www-authenticate' in answer.headers)
   }
@@ -118,7 +142,8 @@ await test('a key that disappears ends the tokens that it verified', async (t, s
   isRefusal(t as Test, await ask(token), { status: 401, code: 'UNAUTHENTICATED', why: 'the key is gone' })
 })
 
-await test('a key that is replaced under its kid ends the tokens that it verified, and no others', async (t, service) => {
+await test('a key that is replaced under its kid ends the tokens that it ' +
+  'verified, and no others', async (t, service) => {
   const { server, ask, pass } = await start(t as Test, service, (server) => { server.keys = [first.jwk, second.jwk] })
   const [one, two] = [await sign(first, lasting), await sign(second, lasting)]
   t.same([(await ask(one)).status, (await ask(two)).status], [200, 200])
@@ -146,17 +171,30 @@ const failures: Array<[why: string, reason: RegExp, answer: KeyServer['answer']]
   ['404', /^status 404$/, (_request, response) => response.writeHead(404).end('{"keys":[]}')],
   ['500', /^status 500$/, (_request, response) => response.writeHead(500).end()],
   ['204', /^status 204$/, (_request, response) => response.writeHead(204).end()],
-  ['a redirect', /^status 302$/, (request, response) => response.writeHead(302, { location: `${request.url}?again` }).end()],
-  ['a page', /^not a JSON Web Key Set$/, (_request, response) => response.setHeader('content-type', 'text/html').end('<html>')],
+  [
+    'a redirect', /^status 302$/,
+    (request, response) => response.writeHead(302, { location: `${request.url}?again` }).end()
+  ],
+  [
+    'a page', /^not a JSON Web Key Set$/,
+    (_request, response) => response.setHeader('content-type', 'text/html').end('<html>')
+  ],
   ['nothing', /^not a JSON Web Key Set$/, (_request, response) => response.end()],
   ['null', /^not a JSON Web Key Set$/, (_request, response) => response.end('null')],
   ['a list', /^not a JSON Web Key Set$/, (_request, response) => response.end('[]')],
   ['keys that are no list', /^not a JSON Web Key Set$/, (_request, response) => response.end('{"keys":{}}')],
-  ['compressed zeros', /^larger than 1048576 bytes$/, (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(5_000_000)))],
-  ['a set of more than a megabyte', /^larger than 1048576 bytes$/, (_request, response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`)]
+  [
+    'compressed zeros', /^larger than 1048576 bytes$/,
+    (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(5_000_000)))
+  ],
+  [
+    'a set of more than a megabyte', /^larger than 1048576 bytes$/,
+    (_request, response) => response.end(`{"keys":[${' '.repeat(2 ** 20)}]}`)
+  ]
 ]
 
-await test('a key server that answers with something else: 503 at the start; later the previous keys stay in use', async (t, service) => {
+await test('a key server that answers with something else: 503 at the start; later the ' +
+  'previous keys stay in use', async (t, service) => {
   const answersBadly = failures[0]?.[2]
   const { server, ask, log, pass } = await start(t as Test, service, (server) => { server.answer = answersBadly })
   const refusal = await ask(await sign(first))
@@ -169,7 +207,9 @@ await test('a key server that answers with something else: 503 at the start; lat
     log.splice(0)
     server.answer = answer
     pass(31)
-    isRefusal(t as Test, await ask(await sign(second)), { status: 503, code: 'KEYS_UNAVAILABLE', why: `${why}: a kid that is unknown, while the keys cannot be had` })
+    isRefusal(t as Test, await ask(await sign(second)), {
+      status: 503, code: 'KEYS_UNAVAILABLE', why: `${why}: a kid that is unknown, while the keys cannot be had`
+    })
     t.match(await ask(await sign(first)), { status: 200 })
     const line = log.map((line) => JSON.parse(line)).find(({ setting }) => setting === 'jwt.0.jwks')
     t.match(line, { level: 50, reason, msg: 'the keys for JWTs cannot be downloaded' }, why)
@@ -180,7 +220,9 @@ await test('a key server that answers with something else: 503 at the start; lat
 await test('without keys the answer is 503, not 401, and no failed login', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   await server.close()
-  const { post } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles, failedLogins: { max: 1 } } })
+  const { post } = await startService(t as Test, url, {
+    options: { jwt: [jwtSetting({ jwks: server.url })], roles, failedLogins: { max: 1 } }
+  })
   for (let time = 0; time < 3; time++) {
     const answer = await post('customers', select, { token: await sign(first) })
     isRefusal(t as Test, answer, { status: 503, code: 'KEYS_UNAVAILABLE', why: 'no key server' })
@@ -191,8 +233,13 @@ await test('without keys the answer is 503, not 401, and no failed login', async
 })
 
 await test('keys that cannot verify a signature are ignored', async (t, service) => {
-  const unusable = [{ ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' }, { ...first.jwk, d: 'AAAA' }, null, 'first', 7]
-  const { server, ask, pass } = await start(t as Test, service, (server) => { server.keys = unusable as typeof server.keys })
+  const unusable = [
+    { ...first.jwk, kid: undefined }, { ...first.jwk, use: 'enc' }, { ...first.jwk, kty: 'oct', k: 'AAAA' },
+    { ...first.jwk, d: 'AAAA' }, null, 'first', 7
+  ]
+  const { server, ask, pass } = await start(
+    t as Test, service, (server) => { server.keys = unusable as typeof server.keys }
+  )
   pass(31)
   t.match(await ask(await sign(first)), { status: 401 })
   server.keys = [...unusable, first.jwk] as typeof server.keys
@@ -243,7 +290,9 @@ await test('requests wait for a key server that is slow, and the start does not'
 await test('closing the app ends a download', async (t, { url }) => {
   const server = await serveKeys(t as Test, [])
   server.answer = () => {}
-  const { server: { app }, log } = await startService(t as Test, url, { options: { jwt: [jwtSetting({ jwks: server.url })], roles } })
+  const { server: { app }, log } = await startService(t as Test, url, {
+    options: { jwt: [jwtSetting({ jwks: server.url })], roles }
+  })
   await until('it is asked', () => server.requests > 0)
   // with the download, closing would wait for the key server, which does not answer
   await app.close()

@@ -15,7 +15,8 @@ const SCHEMA = [
 
 /** ER_QUERY_INTERRUPTED, the answer to the statement, becomes OK: one row, in a transaction or not, and a text. */
 const endWell = (status: string) => (all: string): string =>
-  all.replace(/\xff%.#70100[^]*$/, ({ length }) => `\0\x01\0${status}\0\0\0${String.fromCharCode(length - 8)}${' '.repeat(length - 8)}`)
+  all.replace(/\xff%.#70100[^]*$/, ({ length }) =>
+    `\0\x01\0${status}\0\0\0${String.fromCharCode(length - 8)}${' '.repeat(length - 8)}`)
 
 /** ER_QUERY_INTERRUPTED after the first row of a result becomes its last row and its end. */
 const endWithRow = (all: string): string =>
@@ -39,7 +40,9 @@ for (const engine of await engines()) {
     t.same([status, json.error?.code], [504, 'QUERY_TIMEOUT'])
   })
 
-  t.test(`a write that is killed for its time is 502 if the server reports it as ended well (${engine.name})`, async (t) => {
+  t.test(`a write that is killed for its time is 502 if the server reports it as ended well (${engine.name})`, async (
+    t
+  ) => {
     const { post } = await start(t as Test, endWell('\x02'))
     const { status, json } = await post('items', { verb: 'insert', data: { id: 2 } })
     t.same([status, json.error?.code], [502, 'OUTCOME_UNKNOWN'])
@@ -47,7 +50,9 @@ for (const engine of await engines()) {
 
   t.test(`such a write is rolled back and 504 in a transaction (${engine.name})`, async (t) => {
     const { operate, sql } = await start(t as Test, endWell('\x03'))
-    const { status, json } = await operate([{ verb: 'insert', table: 'plain', data: { id: 1 } }, { verb: 'insert', table: 'items', data: { id: 3 } }])
+    const { status, json } = await operate([
+      { verb: 'insert', table: 'plain', data: { id: 1 } }, { verb: 'insert', table: 'items', data: { id: 3 } }
+    ])
     t.same([status, json.error?.code], [504, 'QUERY_TIMEOUT'])
     t.same(await sql('select * from plain'), [])
   })

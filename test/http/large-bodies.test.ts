@@ -15,16 +15,24 @@ const MEGABYTE = 1_048_576
 const SIZE = 6 * MEGABYTE
 const PART = MEGABYTE / 4
 
-/** Sends a request as a client that reads the answer only when it has sent its whole body, as PHP's streams do. Returns the status, or what happened to the connection. */
+/**
+ * Sends a request as a client that reads the answer only when it has sent its whole body, as PHP's streams do. Returns
+ * the status, or what happened to the connection.
+ */
 async function sendAll (port: number, bytes: Buffer): Promise<number | string> {
   const socket = connect(port, '127.0.0.1')
   let error: string | undefined
   let text = ''
-  socket.on('error', ({ code }: NodeJS.ErrnoException) => { error ??= code }).on('data', (chunk) => { text += chunk.toString() })
+  socket.on('error', ({ code }: NodeJS.ErrnoException) => { error ??= code }).on(
+    'data', (chunk) => { text += chunk.toString() }
+  )
   const closed = new Promise((resolve) => socket.once('close', resolve))
   await once(socket, 'connect')
   socket.pause()
-  for (let at = 0; at < bytes.length && !socket.destroyed; at += PART) if (!socket.write(bytes.subarray(at, at + PART))) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
+  for (let at = 0; at < bytes.length && !socket.destroyed; at += PART) {
+    if (!socket.write(bytes.subarray(at, at +
+    PART))) await Promise.race([new Promise((resolve) => socket.once('drain', resolve)), closed])
+  }
   socket.resume()
   await closed
   return error ?? Number(text.split(' ')[1])
@@ -34,14 +42,22 @@ const closing: Line = { body: 'x'.repeat(SIZE) }
 const lines: Array<[why: string, line: Line, status: number]> = [
   ['6 MB', { ...closing, without: ['Connection'] }, 413],
   ['6 MB of a client that closes the connection', closing, 413],
-  ['6 MB in chunks', { without: ['Content-Length'], with: ['Transfer-Encoding: chunked'], body: `${SIZE.toString(16)}\r\n${'x'.repeat(SIZE)}\r\n0\r\n\r\n` }, 413],
-  ['6 MB of a client that asks for an upgrade', { ...closing, without: ['Connection'], with: ['Connection: upgrade', 'Upgrade: h2c'] }, 413],
+  ['6 MB in chunks', {
+    without: ['Content-Length'],
+    with: ['Transfer-Encoding: chunked'],
+    body: `${SIZE.toString(16)}\r\n${'x'.repeat(SIZE)}\r\n0\r\n\r\n`
+  }, 413],
+  ['6 MB of a client that asks for an upgrade', {
+    ...closing, without: ['Connection'], with: ['Connection: upgrade', 'Upgrade: h2c']
+  }, 413],
   ['a wrong token and 6 MB', { ...closing, without: ['Authorization'], with: ['Authorization: Bearer wrong'] }, 401],
   ['another table and 6 MB', { ...closing, start: 'POST /api/shop/nothing HTTP/1.1' }, 413],
   ['another content type and 6 MB', { ...closing, without: ['Content-Type'], with: ['Content-Type: text/plain'] }, 413]
 ]
 
-await onEachEngine(t, 'a client that sends more than it may gets the answer and no reset', { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } } }, async (t, service) => {
+await onEachEngine(t, 'a client that sends more than it may gets the answer and no reset', {
+  schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } }
+}, async (t, service) => {
   await listen(service)
   const { port } = service.server.app.server.address() as AddressInfo
   for (const [why, line, status] of lines) {
@@ -53,7 +69,11 @@ const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
 
 await testShop('and in the server of a host app', async (t, service) => {
   const host = Fastify()
-  await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }], failedLogins: { max: 0 } }).plugin, { prefix: '/api' })
+  await host.register(createRowQuery({
+    databases: { shop: { url: service.url } },
+    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }],
+    failedLogins: { max: 0 }
+  }).plugin, { prefix: '/api' })
   t.teardown(() => host.close())
   await host.listen({ port: 0 })
   const { port } = host.server.address() as AddressInfo
@@ -67,7 +87,9 @@ const inPieces: Array<[why: string, line: Line, status: number]> = [
   ['a request', chunked, 413],
   ['a request of a client that closes the connection', { ...chunked, without: ['Content-Length'] }, 413],
   ['no token', { ...chunked, without: [...chunked.without, 'Authorization'] }, 401],
-  ['no token, of a client that closes the connection', { ...chunked, without: ['Content-Length', 'Authorization'] }, 401],
+  ['no token, of a client that closes the connection', {
+    ...chunked, without: ['Content-Length', 'Authorization']
+  }, 401],
   ['operations', { ...chunked, start: 'POST /api/shop HTTP/1.1' }, 413],
   ['another content type', { ...chunked, without: [...chunked.without, 'Content-Type'] }, 415],
   ['another method', { ...chunked, start: 'GET /api/shop/customers HTTP/1.1' }, 405],
@@ -96,10 +118,16 @@ async function sendPieces ({ server }: FastifyInstance, line: Line): Promise<{ s
   return { status: Number(text.split(' ')[1]), read: socket.bytesRead }
 }
 
-await onEachEngine(t, 'the connection of a client that sends a body in chunks of one byte is closed, on every path', { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } } }, async (t, service) => {
+await onEachEngine(t, 'the connection of a client that sends a body in chunks of one byte is closed, on every path', {
+  schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } }
+}, async (t, service) => {
   const wire = await listen(service)
   const host = Fastify()
-  await host.register(createRowQuery({ databases: { shop: { url: service.url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }], failedLogins: { max: 0 } }).plugin, { prefix: '/api' })
+  await host.register(createRowQuery({
+    databases: { shop: { url: service.url } },
+    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }],
+    failedLogins: { max: 0 }
+  }).plugin, { prefix: '/api' })
   t.teardown(() => host.close())
   await host.listen({ port: 0 })
   for (const [app, all] of [[service.server.app, [...inPieces, ...outside]], [host, inPieces]] as const) {
@@ -110,9 +138,17 @@ await onEachEngine(t, 'the connection of a client that sends a body in chunks of
     }
   }
   const small = [...SELECT].map((character) => `1\r\n${character}\r\n`).join('')
-  const post = (more: Line): Buffer => Buffer.concat([request({ ...chunked, ...more }), Buffer.from(`${small}0\r\n\r\n`)])
-  const kept = [post({}), post({ without: [...chunked.without, 'Authorization'] }), post({}), post({ start: 'GET /health/live HTTP/1.1' }), post({ without: ['Content-Length'] })]
-  t.same((await wire.send(Buffer.concat(kept))).map(({ status }) => status), [200, 401, 200, 200, 200], 'a small body may come so, and its connection is kept')
+  const post = (more: Line): Buffer => Buffer.concat([
+    request({ ...chunked, ...more }), Buffer.from(`${small}0\r\n\r\n`)
+  ])
+  const kept = [
+    post({}), post({ without: [...chunked.without, 'Authorization'] }), post({}),
+    post({ start: 'GET /health/live HTTP/1.1' }), post({ without: ['Content-Length'] })
+  ]
+  t.same(
+    (await wire.send(Buffer.concat(kept))).map(({ status }) => status), [200, 401, 200, 200, 200],
+    'a small body may come so, and its connection is kept'
+  )
 })
 
 await testShop('a client that sends without end, or nothing more, is disconnected', async (t, service) => {

@@ -9,26 +9,45 @@ const TEXTS = ['A'.repeat(4_400_000), '0'.repeat(4_400_000), '😀'.repeat(2_200
 
 /** One column of each type, without those that differ only in their length or character set. */
 function columnsOn (engine: EngineName): Array<TypedColumn & { readonly name: string }> {
-  const all = Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).flat().filter(({ only }) => only === undefined || only === engine)
-  const byType = Map.groupBy(all, ({ declaration }) => declaration.replace(/\(.*|unsigned| srid.*|collate.*/, '').trim())
+  const all = Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).flat().filter(
+    ({ only }) => only === undefined || only === engine
+  )
+  const byType = Map.groupBy(
+    all, ({ declaration }) => declaration.replace(/\(.*|unsigned| srid.*|collate.*/, '').trim()
+  )
   return Array.from(byType.values(), ([column], index) => ({ ...column as TypedColumn, name: `c${index}` }))
 }
 
 const test = sharedOnEachEngine(t, {
   options: { bodyLimit: 20_000_000, limits: { bodyMemory: 1_000_000_000, importRow: 20_000_000 } },
-  schema: (engine) => [`create table typed (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'}, ${columnsOn(engine).map(({ name, declaration }) => `${name} ${declaration}`).join(', ')})`]
+  schema: (engine) =>
+    [`create table typed (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'}, ${columnsOn(engine).map(({ name, declaration }) => `${name} ${declaration}`).join(', ')})`]
 })
 
-await test('a text of megabytes is stored or refused, over HTTP and by an import, for each type', async (t, { engine, post, server }) => {
+await test('a text of megabytes is stored or refused, over HTTP and by an ' +
+  'import, for each type', async (t, { engine, post, server }) => {
   const wrong: string[] = []
   for (const { name, declaration } of columnsOn(engine)) {
     for (const text of TEXTS) {
       const sent = await post('typed', `{"verb":"insert","data":{"${name}":"${text}"}}`)
-      const imported = await server.app.inject({ method: 'POST', url: '/api/shop/typed', headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' }, payload: `{"${name}":"${text}"}\n` })
+      const imported = await server.app.inject({
+        method: 'POST',
+        url: '/api/shop/typed',
+        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/x-ndjson' },
+        payload: `{"${name}":"${text}"}\n`
+      })
       for (const [way, code] of [['HTTP', sent.json.error?.code], ['an import', imported.json().error?.code]]) {
-        if (![undefined, 'INVALID_VALUE'].includes(code)) wrong.push(`${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`)
+        if (![undefined, 'INVALID_VALUE'].includes(code)) {
+          wrong.push(
+          `${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`
+          )
+        }
       }
-      if ((sent.status === 200) !== (imported.statusCode === 200)) wrong.push(`${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`)
+      if ((sent.status === 200) !== (imported.statusCode === 200)) {
+        wrong.push(
+        `${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`
+        )
+      }
     }
   }
   t.same(wrong, [])
@@ -42,5 +61,7 @@ await onEachEngine(t, 'bytes of megabytes can be in a unique key of rows that ar
   const [zeros, ending] = [Buffer.alloc(7_000_000), Buffer.alloc(100_000)]
   ending[ending.length - 1] = 1
   const data = [zeros, ending].map((bytes, n) => ({ k: bytes.toString('base64'), n }))
-  t.match(await post('keyed', { verb: 'insert', data, onConflict: { key: ['k'] } }), { status: 200, json: { data: { inserted: 2 } } })
+  t.match(await post('keyed', { verb: 'insert', data, onConflict: { key: ['k'] } }), {
+    status: 200, json: { data: { inserted: 2 } }
+  })
 })

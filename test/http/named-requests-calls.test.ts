@@ -1,4 +1,7 @@
-/** Named requests beside other features: keys, the hook for writes, the log and metrics, grants that are replaced, calls in process and of the client. */
+/**
+ * Named requests beside other features: keys, the hook for writes, the log and metrics, grants that are replaced, calls
+ * in process and of the client.
+ */
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -10,24 +13,77 @@ import { onEachEngine, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const schema = {
-  sqlite: [...shop.sqlite, ...CREATE.sqlite.split(';').map((sql) => sql.trim()).filter((sql) => sql !== ''), 'create table things (id bigint primary key, name varchar(20))'],
+  sqlite: [
+    ...shop.sqlite, ...CREATE.sqlite.split(';').map((sql) => sql.trim()).filter((sql) => sql !== ''),
+    'create table things (id bigint primary key, name varchar(20))'
+  ],
   mysql: [...shop.mysql, CREATE.mysql, 'create table things (id bigint primary key, name varchar(20))']
 }
-const roles = { front: { for: 'requests' as const, permissions: ['select' as const, 'insert' as const], databases: { shop: { things: {}, customers: {} } } } }
-const add = { database: 'shop', table: 'things', as: 'front', parameters: { id: {}, name: { default: null } }, body: { verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } } } }
-const find = { database: 'shop', table: 'things', as: 'front', parameters: { ids: {} }, body: { verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id' } }
-const both = { database: 'shop', as: 'front', parameters: { id: {} }, body: { operations: [{ table: 'things', verb: 'insert', data: { id: { $param: 'id' } } }, { table: 'things', verb: 'select', columns: ['id'], filters: { id: { $param: 'id' } } }] } }
-const tokens = [{ name: 'website', sha256: hashToken('website'), requests: '*' as const }, { name: 'other', sha256: hashToken('other'), requests: '*' as const }]
+const roles = {
+  front: {
+    for: 'requests' as const,
+    permissions: ['select' as const, 'insert' as const],
+    databases: {
+      shop: { things: {}, customers: {} }
+    }
+  }
+}
+const add = {
+  database: 'shop',
+  table: 'things',
+  as: 'front',
+  parameters: { id: {}, name: { default: null } },
+  body: {
+    verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } }
+  }
+}
+const find = {
+  database: 'shop',
+  table: 'things',
+  as: 'front',
+  parameters: { ids: {} },
+  body: {
+    verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id'
+  }
+}
+const both = {
+  database: 'shop',
+  as: 'front',
+  parameters: { id: {} },
+  body: {
+    operations: [
+      { table: 'things', verb: 'insert', data: { id: { $param: 'id' } } },
+      { table: 'things', verb: 'select', columns: ['id'], filters: { id: { $param: 'id' } } }
+    ]
+  }
+}
+const tokens = [{ name: 'website', sha256: hashToken('website'), requests: '*' as const }, {
+  name: 'other', sha256: hashToken('other'), requests: '*' as const
+}]
 /** Configurations have large integers as bigints. */
-const exact = { ...find, parameters: { ids: { default: [9007199254740993n] }, least: { default: 9007199254740993n } }, body: { ...find.body, filters: { id: { $in: { $param: 'ids' }, $gte: { $param: 'least' } } } } }
+const exact = {
+  ...find,
+  parameters: { ids: { default: [9007199254740993n] }, least: { default: 9007199254740993n } },
+  body: { ...find.body, filters: { id: { $in: { $param: 'ids' }, $gte: { $param: 'least' } } } }
+}
 const requests = { add, find, both, exact }
 
-const post = async ({ server }: Pick<Service, 'server'>, name: string, body: unknown, { token = 'website', headers = {} }: { token?: string, headers?: Record<string, string> } = {}) => {
-  const response = await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}`, ...headers }, payload: body as object })
+const post = async (
+  { server }: Pick<Service, 'server'>, name: string, body: unknown,
+  { token = 'website', headers = {} }: { token?: string, headers?: Record<string, string> } = {}
+) => {
+  const response = await server.app.inject({
+    method: 'POST',
+    url: `/api/requests/${name}`,
+    headers: { authorization: `Bearer ${token}`, ...headers },
+    payload: body as object
+  })
   return { status: response.statusCode, headers: response.headers, json: response.json() }
 }
 
-await onEachEngine(t, 'beside other features', { schema, tokens, options: { roles, requests, metrics: true, requestLog: true } }, async (t, service) => {
+await onEachEngine(t, 'beside other features', {
+  schema, tokens, options: { roles, requests, metrics: true, requestLog: true }
+}, async (t, service) => {
   const { server, sql, log } = service
   await t.test('a key makes a call have one effect, for its caller and its request', async (t) => {
     const headers = { 'idempotency-key': 'k1' }
@@ -47,7 +103,10 @@ await onEachEngine(t, 'beside other features', { schema, tokens, options: { role
     await post(service, 'nothing', { ids: [4711] })
     await post(service, 'find', { ids: ['x4711'] })
     const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')
-    t.match(lines, [{ request: 'find', verb: 'select', database: 'shop', table: 'things', token: 'website', status: 200 }, { status: 404 }, { request: 'find', status: 400 }])
+    t.match(lines, [
+      { request: 'find', verb: 'select', database: 'shop', table: 'things', token: 'website', status: 200 },
+      { status: 404 }, { request: 'find', status: 400 }
+    ])
     t.equal(lines[1].request, undefined)
     t.notMatch(log.join(), /4711/)
     const text = await server.rows.registry.metrics()
@@ -58,42 +117,82 @@ await onEachEngine(t, 'beside other features', { schema, tokens, options: { role
 
   await t.test('a program calls them without HTTP, exact to 64 bits', async (t) => {
     const grant = { requests: ['add', 'find', 'both'] }
-    t.same(await server.rows.request('add', { id: 9007199254740993n, name: 'x' }, { grant }), { inserted: 1, id: 9007199254740993n })
-    t.same((await server.rows.request('find', { ids: [9007199254740993n] }, { grant })).rows, [{ id: 9007199254740993n, name: 'x' }])
-    t.same((await server.rows.request('find', { ids: ['9007199254740993'] }, { grant, bigints: 'string', consistency: 'primary' })).rows, [{ id: '9007199254740993', name: 'x' }])
-    t.same((await server.rows.request('exact', {}, { grant: { requests: '*' } })).rows, [{ id: 9007199254740993n, name: 'x' }], 'a default keeps all its digits')
-    t.same((await server.rows.request('both', { id: 9007199254740995n }, { grant })).results[1].rows, [{ id: 9007199254740995n }])
-    await t.rejects(server.rows.request('find', { ids: [1] }, { grant: { permissions: ['select'] } }), { code: 'REQUEST_NOT_FOUND' })
+    t.same(await server.rows.request('add', { id: 9007199254740993n, name: 'x' }, { grant }), {
+      inserted: 1, id: 9007199254740993n
+    })
+    t.same((await server.rows.request('find', { ids: [9007199254740993n] }, { grant })).rows, [
+      { id: 9007199254740993n, name: 'x' }
+    ])
+    t.same((await server.rows.request('find', { ids: ['9007199254740993'] }, {
+      grant, bigints: 'string', consistency: 'primary'
+    })).rows, [{ id: '9007199254740993', name: 'x' }])
+    t.same(
+      (await server.rows.request('exact', {}, { grant: { requests: '*' } })).rows,
+      [{ id: 9007199254740993n, name: 'x' }], 'a default keeps all its digits'
+    )
+    t.same((await server.rows.request('both', { id: 9007199254740995n }, { grant })).results[1].rows, [
+      { id: 9007199254740995n }
+    ])
+    await t.rejects(server.rows.request('find', { ids: [1] }, { grant: { permissions: ['select'] } }), {
+      code: 'REQUEST_NOT_FOUND'
+    })
     await t.rejects(server.rows.request('nothing', {}, { grant }), { code: 'REQUEST_NOT_FOUND' })
     await t.rejects(server.rows.request('find', {}, { grant }), { code: 'INVALID_BODY' })
     await t.rejects(server.rows.request('find', { ids: [Symbol('x')] as never }, { grant }), { code: 'INVALID_BODY' })
-    await t.rejects(server.rows.request('find', { ids: [1] }, { grant, dryRun: true } as never), { code: 'INVALID_BODY' })
-    await t.rejects(server.rows.execute({ database: 'shop', table: 'things', body: { verb: 'select' }, grant }), { code: 'DATABASE_NOT_FOUND' })
+    await t.rejects(server.rows.request('find', { ids: [1] }, { grant, dryRun: true } as never), {
+      code: 'INVALID_BODY'
+    })
+    await t.rejects(server.rows.execute({ database: 'shop', table: 'things', body: { verb: 'select' }, grant }), {
+      code: 'DATABASE_NOT_FOUND'
+    })
     await sql('delete from things')
   })
 
   await t.test('the client calls them by POST and by GET', async (t) => {
     await server.app.listen({ host: '127.0.0.1', port: 0 })
-    const client = createClient({ url: `http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}/api`, token: 'website' })
+    const client = createClient({
+      url: `http://127.0.0.1:${(server.app.server.address() as AddressInfo).port}/api`, token: 'website'
+    })
     t.same(await client.request('add', { id: 2n ** 53n + 1n, name: 'a&b=ü+' }), { inserted: 1, id: 2n ** 53n + 1n })
-    t.same((await client.request('find', { ids: [2n ** 53n + 1n, 5] }, { method: 'GET' })).rows, [{ id: 2n ** 53n + 1n, name: 'a&b=ü+' }])
+    t.same((await client.request('find', { ids: [2n ** 53n + 1n, 5] }, { method: 'GET' })).rows, [
+      { id: 2n ** 53n + 1n, name: 'a&b=ü+' }
+    ])
     t.same((await client.request('find', { ids: [] })).count, 0)
     await t.rejects(client.request('find', { ids: [] }, { method: 'GET' }), { code: 'INVALID_BODY' })
     await t.rejects(client.request('find', { ids: null }, { method: 'GET' }), { code: 'INVALID_BODY' })
     await t.rejects(client.request('add', { id: 1 }, { method: 'GET' }), { code: 'METHOD_NOT_ALLOWED' })
-    await t.rejects(client.request('find', { verb: 'select', operations: 1 }), { code: 'INVALID_BODY', details: [{ path: '/verb' }] })
+    await t.rejects(client.request('find', { verb: 'select', operations: 1 }), {
+      code: 'INVALID_BODY', details: [{ path: '/verb' }]
+    })
   })
 })
 
 t.test('the hook for writes gets the name of the request, and the values in place', async (t) => {
   const writes: WriteEvent[] = []
   const rows = createRowQuery({
-    databases: { shop: { url: 'sqlite::memory:', setup: ['create table things (id bigint primary key, name varchar(20), meta json)'] } },
+    databases: {
+      shop: {
+        url: 'sqlite::memory:', setup: ['create table things (id bigint primary key, name varchar(20), meta json)']
+      }
+    },
     roles,
     requests: {
       ...requests,
-      meta: { ...add, parameters: { id: {}, meta: {}, other: { optional: true } }, body: { verb: 'insert', data: { id: { $param: 'id' }, meta: { $param: 'meta' }, name: { $param: 'other' } } } },
-      clear: { database: 'shop', table: 'things', parameters: { ids: {}, name: {} }, body: { verb: 'delete', filters: { id: { $in: { $param: 'ids' } }, name: { $ne: { $param: 'name' } } } } }
+      meta: {
+        ...add,
+        parameters: { id: {}, meta: {}, other: { optional: true } },
+        body: {
+          verb: 'insert', data: { id: { $param: 'id' }, meta: { $param: 'meta' }, name: { $param: 'other' } }
+        }
+      },
+      clear: {
+        database: 'shop',
+        table: 'things',
+        parameters: { ids: {}, name: {} },
+        body: {
+          verb: 'delete', filters: { id: { $in: { $param: 'ids' } }, name: { $ne: { $param: 'name' } } }
+        }
+      }
     },
     onWrite: (write) => { writes.push(write) }
   })
@@ -114,8 +213,11 @@ t.test('the hook for writes gets the name of the request, and the values in plac
   ])
 })
 
-t.test('requests are replaced together with tokens and roles, all or none; the path is that of the start', async (t) => {
-  const databases = { shop: { url: 'sqlite::memory:', setup: ['create table things (id bigint primary key, name varchar(20))'] } }
+t.test('requests are replaced together with tokens and roles, all or none; the path is ' +
+  'that of the start', async (t) => {
+  const databases = {
+    shop: { url: 'sqlite::memory:', setup: ['create table things (id bigint primary key, name varchar(20))'] }
+  }
   const rows = createRowQuery({ databases, tokens, roles, requests })
   const app = Fastify()
   await app.register(rows.plugin, { prefix: '/api' })

@@ -1,4 +1,7 @@
-/** Named requests whose tables change: the log, the errors while one does not fit, what `row-query check` says, and what a public token can see. */
+/**
+ * Named requests whose tables change: the log, the errors while one does not fit, what `row-query check` says, and what
+ * a public token can see.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,24 +11,61 @@ import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const schema = () => ['create table things (id int primary key, name varchar(20), secret varchar(20), tenant int)', "insert into things values (1, 'a', 's', 1), (2, 'b', 't', 2)"]
-const roles = { front: { for: 'requests' as const, permissions: ['select' as const, 'insert' as const], databases: { shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } } } } }
-const find = { database: 'shop', table: 'things', as: 'front', parameters: { name: {} }, body: { verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } } } }
-const other = { database: 'shop', table: 'things', as: 'front', parameters: { id: { optional: true } }, body: { verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } } } }
+const schema = () => [
+  'create table things (id int primary key, name varchar(20), secret varchar(20), tenant int)',
+  "insert into things values (1, 'a', 's', 1), (2, 'b', 't', 2)"
+]
+const roles = {
+  front: {
+    for: 'requests' as const,
+    permissions: ['select' as const, 'insert' as const],
+    databases: {
+      shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } }
+    }
+  }
+}
+const find = {
+  database: 'shop',
+  table: 'things',
+  as: 'front',
+  parameters: { name: {} },
+  body: {
+    verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } }
+  }
+}
+const other = {
+  database: 'shop',
+  table: 'things',
+  as: 'front',
+  parameters: { id: { optional: true } },
+  body: {
+    verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } }
+  }
+}
 const own = { ...find, as: undefined as never }
 delete (own as { as?: string }).as
 const lonely = { ...other, table: 'nowhere' }
-const tokens = [{ name: 'website', sha256: hashToken('website'), requests: ['find', 'other'], claims: { tenant: 1 } }, { name: 'claimless', sha256: hashToken('claimless'), requests: ['find'] }, { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }]
+const tokens = [
+  { name: 'website', sha256: hashToken('website'), requests: ['find', 'other'], claims: { tenant: 1 } },
+  { name: 'claimless', sha256: hashToken('claimless'), requests: ['find'] },
+  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }
+]
 
 const call = async ({ server }: Pick<Service, 'server'>, name: string, body: object, token = 'website') => {
-  const { payload } = await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}` }, payload: body })
+  const { payload } = await server.app.inject({
+    method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}` }, payload: body
+  })
   return payload
 }
 const code = (text: string): string => JSON.parse(text).error?.code ?? 'done'
 
-await onEachEngine(t, 'a column that is renamed breaks the requests that name it, until it comes back', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+await onEachEngine(t, 'a column that is renamed breaks the requests that name it, ' +
+  'until it comes back', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
   const { sql, server, log } = service
-  const state = async (): Promise<string[]> => [code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})), code(await call(service, 'own', { name: 'a' }, 'reader'))]
+  const state = async (): Promise<string[]> => [
+    code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})),
+    code(await call(service, 'own', { name: 'a' }, 'reader'))
+  ]
   const settled = async (expected: string[]): Promise<void> => {
     await until(`${expected.join()}`, async () => {
       await server.rows.refresh()
@@ -36,17 +76,24 @@ await onEachEngine(t, 'a column that is renamed breaks the requests that name it
   t.same(await state(), ['done', 'done', 'done'])
   await sql('alter table things rename column name to title')
   await settled(['BROKEN_DEFINITION', 'done', 'COLUMN_NOT_FOUND'])
-  await until('the log says what does not fit', () => log.some((line) => line.includes('"request":"find"') && line.includes('a named request does not fit') && line.includes('COLUMN_NOT_FOUND')))
+  await until('the log says what does not fit', () => log.some((line) => line.includes('"request":"find"') &&
+    line.includes('a named request does not fit') && line.includes('COLUMN_NOT_FOUND')))
   t.match(JSON.parse(await call(service, 'own', { name: 'a' }, 'reader')).error.details, [{ path: '/body/columns/1' }])
   await sql('alter table things rename column title to name')
   await settled(['done', 'done', 'done'])
-  await until('the log says that it fits again', () => log.some((line) => line.includes('"request":"find"') && line.includes('a named request fits again')))
+  await until('the log says that it fits again', () =>
+    log.some((line) => line.includes('"request":"find"') && line.includes('a named request fits again')))
   t.pass('the log says so')
 })
 
-await onEachEngine(t, 'a table that is renamed, dropped, and comes back with other types', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+await onEachEngine(t, 'a table that is renamed, dropped, and comes back with other types', {
+  schema, tokens, options: { roles, requests: { find, other, own } }
+}, async (t, service) => {
   const { sql } = service
-  const seen = async (): Promise<string> => [code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})), code(await call(service, 'own', { name: 'a' }, 'reader'))].join()
+  const seen = async (): Promise<string> => [
+    code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})),
+    code(await call(service, 'own', { name: 'a' }, 'reader'))
+  ].join()
   // while the service looks, a table is not said to be gone
   const settles = async (expected: string): Promise<void> => {
     const states: string[] = []
@@ -55,7 +102,9 @@ await onEachEngine(t, 'a table that is renamed, dropped, and comes back with oth
       states.push(await seen())
       return states.at(-1) === expected
     })
-    t.same(states.flatMap((state) => state.split(',')).filter((each) => !['done', 'BROKEN_DEFINITION', 'TABLE_NOT_FOUND', 'DATABASE_UNAVAILABLE', ...expected.split(',')].includes(each)), [], states.join(' '))
+    t.same(states.flatMap((state) => state.split(',')).filter((each) => ![
+      'done', 'BROKEN_DEFINITION', 'TABLE_NOT_FOUND', 'DATABASE_UNAVAILABLE', ...expected.split(',')
+    ].includes(each)), [], states.join(' '))
     t.notMatch(await call(service, 'find', { name: 'a' }), /things/)
   }
   await settles('done,done,done')
@@ -70,13 +119,19 @@ await onEachEngine(t, 'a table that is renamed, dropped, and comes back with oth
   await settles('INVALID_VALUE,done,INVALID_VALUE')
   t.same(JSON.parse(await call(service, 'other', { id: 'x' })).data.rows, [{ id: 'x' }])
   t.same(JSON.parse(await call(service, 'find', { name: 5 })).data.rows, [{ id: 'x', name: 5 }])
-  t.match(JSON.parse(await call(service, 'find', { name: 'a' })).error, { code: 'INVALID_VALUE', details: [{ path: '/name' }] }, 'read by the new type')
+  t.match(JSON.parse(await call(service, 'find', { name: 'a' }))
+    .error, { code: 'INVALID_VALUE', details: [{ path: '/name' }] }, 'read by the new type')
 })
 
-await onEachEngine(t, 'what a public token does not see changes no byte', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+await onEachEngine(t, 'what a public token does not ' +
+  'see changes no byte', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
   const { sql } = service
-  const calls: Array<[string, object, string?]> = [['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }], ['find', {}], ['own', { name: 'a' }], ['nothing', {}], ['find', { name: 'a' }, 'claimless']]
-  const world = async (): Promise<string[]> => await Promise.all(calls.map(([name, body, token]) => call(service, name, body, token)))
+  const calls: Array<[string, object, string?]> = [
+    ['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }],
+    ['find', {}], ['own', { name: 'a' }], ['nothing', {}], ['find', { name: 'a' }, 'claimless']
+  ]
+  const world = async (): Promise<string[]> =>
+    await Promise.all(calls.map(([name, body, token]) => call(service, name, body, token)))
   const before = await world()
   t.match(before[8], /PERMISSION_DENIED/)
   t.notMatch(before.join(), /secret|tenant|things/)
@@ -85,31 +140,94 @@ await onEachEngine(t, 'what a public token does not see changes no byte', { sche
   t.same(await world(), before)
 })
 
-const member = { database: 'shop', table: 'things', parameters: { secret: { optional: true } }, body: { verb: 'select' as const, columns: ['id'], include: { twin: { table: 'things', on: { id: 'id' }, columns: ['id', 'name'], filters: { secret: { $param: 'secret' } } } } } }
+const member = {
+  database: 'shop',
+  table: 'things',
+  parameters: { secret: { optional: true } },
+  body: {
+    verb: 'select' as const,
+    columns: ['id'],
+    include: {
+      twin: { table: 'things', on: { id: 'id' }, columns: ['id', 'name'], filters: { secret: { $param: 'secret' } } }
+    }
+  }
+}
 const hiding = [
-  { name: 'narrow', sha256: hashToken('narrow'), permissions: ['select' as const], databases: { shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } } } },
+  {
+    name: 'narrow',
+    sha256: hashToken('narrow'),
+    permissions: ['select' as const],
+    databases: {
+      shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } }
+    }
+  },
   { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const], databases: { shop: ['things'] } },
   { name: 'all', sha256: hashToken('all'), permissions: ['select' as const], databases: { shop: ['things'] } }
 ]
-const misnamed = { ...member, body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } } } }
-const later = { ...member, body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } } } }
-const turned = { ...member, parameters: { id: { optional: true } }, body: { ...member.body, include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } } } }
+const misnamed = {
+  ...member,
+  body: {
+    ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } }
+  }
+}
+const later = {
+  ...member,
+  body: {
+    ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } }
+  }
+}
+const turned = {
+  ...member,
+  parameters: { id: { optional: true } },
+  body: {
+    ...member.body,
+    include: {
+      twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
+    }
+  }
+}
 
-await onEachEngine(t, 'without an optional parameter, a call is refused as its caller would be, each time alike', { schema, tokens: hiding, options: { requests: { member, misnamed, later, turned } } }, async (t, service) => {
+await onEachEngine(t, 'without an optional parameter, a call is refused as its caller would be, each time alike', {
+  schema, tokens: hiding, options: { requests: { member, misnamed, later, turned } }
+}, async (t, service) => {
   t.match(JSON.parse(await call(service, 'member', {}, 'all')), { data: { count: 2 } })
   await service.sql('alter table things add column added varchar(20)')
-  await until('a new column works as soon as a call looks for it', async () => code(await call(service, 'later', {}, 'all')) === 'done')
+  await until('a new column works as soon as a call looks for it', async () =>
+    code(await call(service, 'later', {}, 'all')) === 'done')
   for (let count = 0; count < 3; count++) {
     const refused = await call(service, 'misnamed', {}, 'narrow')
-    t.match(JSON.parse(refused).error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/body/include/twin/filters/secre' }] }, 'no value of the parameter causes it')
+    t.match(
+      JSON.parse(refused).error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/body/include/twin/filters/secre' }] },
+      'no value of the parameter causes it'
+    )
     t.notMatch(refused, /"secret\\"/, 'no hidden column')
-    t.match(JSON.parse(await call(service, 'turned', {}, 'all')).error, { code: 'INVALID_BODY', details: [{ path: '/body/include' }] })
+    t.match(JSON.parse(await call(service, 'turned', {}, 'all')).error, {
+      code: 'INVALID_BODY', details: [{ path: '/body/include' }]
+    })
     t.match(JSON.parse(await call(service, 'misnamed', {}, 'writer')).error, { code: 'PERMISSION_DENIED' })
   }
 })
 
-const asFront = { ...turned, as: 'front', body: { ...turned.body, include: { twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } } } } }
-await onEachEngine(t, 'with the rights of a role, a member that would have another form is a broken definition', { schema, tokens: [{ ...tokens[0], requests: '*' } as never], options: { roles: { front: { ...roles.front, databases: { shop: ['things'] } } }, requests: { turned: { ...turned, as: 'front' }, asFront } } }, async (t, service) => {
+const asFront = {
+  ...turned,
+  as: 'front',
+  body: {
+    ...turned.body,
+    include: {
+      twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } }
+    }
+  }
+}
+await onEachEngine(t, 'with the rights of a role, a member that would have another form is a broken definition', {
+  schema,
+  tokens: [{ ...tokens[0], requests: '*' } as never],
+  options: {
+    roles: { front: { ...roles.front, databases: { shop: ['things'] } } },
+    requests: {
+      turned: { ...turned, as: 'front' }, asFront
+    }
+  }
+}, async (t, service) => {
   for (let count = 0; count < 2; count++) {
     t.match(JSON.parse(await call(service, 'turned', {})).error, { code: 'BROKEN_DEFINITION', details: [] })
     t.match(JSON.parse(await call(service, 'asFront', {})), { data: { count: 2 } })
@@ -118,14 +236,21 @@ await onEachEngine(t, 'with the rights of a role, a member that would have anoth
 
 t.test('a token file that changes while the service runs names only requests that it can call', async (t) => {
   const path = join(t.testdir(), 'tokens.json')
-  const write = (...requests: string[]): void => writeFileSync(path, JSON.stringify([{ name: 'website', sha256: hashToken('website'), requests }]))
+  const write = (...requests: string[]): void =>
+    writeFileSync(path, JSON.stringify([{ name: 'website', sha256: hashToken('website'), requests }]))
   write('find')
   const options = { databases: { shop: { url: 'sqlite::memory:' } }, roles, requests: { find, own }, tokensFile: path }
   const { tokenFile } = resolveSettings(options)
-  for (const [name, line] of [['fnd', 'tokensFile.0.requests.0: is not one of the "requests"; did you mean "find"?'], ['own', 'tokensFile.0.requests.0: "own" has no "as"']] as const) {
+  for (const [name, line] of [['fnd', 'tokensFile.0.requests.0: is not one of the "requests"; did you mean "find"?'], [
+    'own', 'tokensFile.0.requests.0: "own" has no "as"'
+  ]] as const) {
     write(name)
-    t.throws(() => readTokenFile(tokenFile?.file as never), { errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)] })
-    t.throws(() => resolveSettings(options), { errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)] }, 'as at the start')
+    t.throws(() => readTokenFile(tokenFile?.file as never), {
+      errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)]
+    })
+    t.throws(
+      () => resolveSettings(options), { errors: [new RegExp(`^${line.replace(/[.?]/g, '\\$&')}`)] }, 'as at the start'
+    )
   }
 })
 
@@ -133,17 +258,36 @@ t.test('check shows each request with its callers, and fails for one that does n
   const folder = t.testdir({})
   const path = join(folder, 'row-query.json')
   const run = async (requests: object, strict = false) => {
-    writeFileSync(path, JSON.stringify({ databases: { shop: { url: 'sqlite::memory:', setup: schema() } }, tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })), roles: { ...roles, front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } } }, requests }))
+    writeFileSync(path, JSON.stringify({
+      databases: { shop: { url: 'sqlite::memory:', setup: schema() } },
+      tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })),
+      roles: {
+        ...roles, front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } }
+      },
+      requests
+    }))
     return await runRowQuery(t as Test, ['check', '--config', path, ...strict ? ['--strict'] : []])
   }
   const good = await run({ find, other, own })
   t.equal(good.code, 0, good.stdout)
-  t.match(good.stdout, /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/)
+  t.match(
+    good.stdout,
+    /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/
+  )
   t.match(good.stdout, /request "other": .*parameters id \(\w+, optional\)/)
   t.match(good.stdout, /request "own": .*with the rights of the caller; .*called by token "reader"\n/)
   const bad = await run({ find, lonely })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
-  const member = { ...other, body: { ...other.body, filters: {}, include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } } } }
+  const member = {
+    ...other,
+    body: {
+      ...other.body,
+      filters: {},
+      include: {
+        twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
+      }
+    }
+  }
   t.match((await run({ member })).stdout, /error: request "member": does not fit/)
 })

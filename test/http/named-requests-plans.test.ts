@@ -1,4 +1,7 @@
-/** How often named requests are planned: once for what a call gives and its caller sees; afterwards a call binds its values. */
+/**
+ * How often named requests are planned: once for what a call gives and its caller sees; afterwards a call binds its
+ * values.
+ */
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { verbs } from '../../src/verbs/index.ts'
@@ -19,41 +22,104 @@ const schema = (engine: EngineName): string[] => [
     id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'int auto_increment primary key'}, tenant int not null, name varchar(10) null, price decimal(10,2) null, doc json null,
     made datetime null, owner int null, foreign key (owner) references owners(id))`,
   "insert into owners values (1, 1, 'one'), (2, 2, 'two')",
-  "insert into things (id, tenant, name, price, doc, made, owner) values (1, 1, 'a', 1.50, '{\"a\": 1}', '2020-01-01 00:00:00', 1), (2, 1, 'b', 2.50, '[1]', null, 1), (3, 2, 'c', 3.50, null, '2020-01-01 00:00:00', 2), (4, 1, 'd', 4.50, '0', '2020-01-03 00:00:00', null)"
+  "insert into things (id, tenant, name, price, doc, made, owner) values (1, 1, 'a', 1.50, '{\"a\": 1}', '2020-01-01 " +
+    "00:00:00', 1), (2, 1, 'b', 2.50, '[1]', null, 1), (3, 2, 'c', 3.50, null, '2020-01-01 00:00:00', 2), (4, 1, " +
+      "'d', 4.50, '0', '2020-01-03 00:00:00', null)"
 ]
 const permissions = ['select' as const, 'insert' as const, 'update' as const, 'delete' as const]
 const p = (name: string) => ({ $param: name })
 const everything = { for: 'requests' as const, permissions, databases: { shop: '*' as const } }
 const tenant = { rows: { tenant: { $claim: '/tenant' } } }
 const ofTenant = { for: 'requests' as const, permissions, databases: { shop: { things: tenant, owners: tenant } } }
-const on = (table: string | undefined, parameters: object, body: object, as = 'everything') => ({ database: 'shop', ...(table !== undefined && { table }), as, parameters, body }) as never
+const on = (table: string | undefined, parameters: object, body: object, as = 'everything') =>
+  ({ database: 'shop', ...(table !== undefined && { table }), as, parameters, body }) as never
 const letters = ['a', 'b', 'c', 'd', 'e', 'f']
 const requests = {
-  find: on('things', { ids: { optional: true }, name: { optional: true }, price: { default: '0.00' }, since: { default: { $now: { days: -36500 } } }, size: { default: 20 }, after: { default: null } }, {
+  find: on('things', {
+    ids: { optional: true },
+    name: { optional: true },
+    price: {
+      default: '0.00'
+    },
+    since: { default: { $now: { days: -36500 } } },
+    size: { default: 20 },
+    after: { default: null }
+  }, {
     verb: 'select',
     columns: ['id', 'name', 'price'],
     orderBy: 'price DESC',
     limit: p('size'),
     after: p('after'),
-    filters: { id: { $in: p('ids') }, name: { $contains: p('name') }, price: { $gte: p('price') }, $or: [{ made: { $gte: p('since') } }, { made: null }] }
+    filters: {
+      id: { $in: p('ids') },
+      name: { $contains: p('name') },
+      price: { $gte: p('price') },
+      $or: [
+        { made: { $gte: p('since') } }, { made: null }
+      ]
+    }
   }),
-  skip: on('things', { size: {}, from: {} }, { verb: 'select', columns: ['id'], orderBy: 'id', limit: p('size'), offset: p('from'), include: { mine: { table: 'owners', columns: ['name'] } } }),
-  owners: on('owners', { most: {} }, { verb: 'select', columns: ['id'], orderBy: 'id', include: { things: { columns: ['id'], orderBy: 'id DESC', limit: p('most') } } }),
-  add: on('things', { name: {}, price: { optional: true }, doc: { default: null } }, { verb: 'insert', data: { tenant: 1, name: p('name'), price: p('price'), doc: p('doc') }, returning: ['name', 'price', 'doc'] }),
-  change: on('things', { id: {}, name: {} }, { verb: 'update', filters: { id: p('id') }, data: { name: p('name') }, returning: ['id', 'name'] }),
+  skip: on('things', { size: {}, from: {} }, {
+    verb: 'select',
+    columns: [
+      'id'
+    ],
+    orderBy: 'id',
+    limit: p('size'),
+    offset: p('from'),
+    include: { mine: { table: 'owners', columns: ['name'] } }
+  }),
+  owners: on('owners', { most: {} }, {
+    verb: 'select',
+    columns: ['id'],
+    orderBy: 'id',
+    include: {
+      things: { columns: ['id'], orderBy: 'id DESC', limit: p('most') }
+    }
+  }),
+  add: on('things', { name: {}, price: { optional: true }, doc: { default: null } }, {
+    verb: 'insert',
+    data: { tenant: 1, name: p('name'), price: p('price'), doc: p('doc') },
+    returning: ['name', 'price', 'doc']
+  }),
+  change: on('things', { id: {}, name: {} }, {
+    verb: 'update', filters: { id: p('id') }, data: { name: p('name') }, returning: ['id', 'name']
+  }),
   remove: on('things', { ids: {} }, { verb: 'delete', filters: { id: { $in: p('ids') } } }),
   both: on(undefined, { name: {}, size: {} }, {
     operations: [
       { table: 'things', verb: 'insert', data: { tenant: 1, name: p('name') } },
       { table: 'things', verb: 'update', filters: { id: { $ref: '/0/id' } }, data: { name: 'both', owner: 1 } },
-      { table: 'things', verb: 'select', columns: ['name', 'owner'], filters: { id: { $ref: '/0/id' } }, limit: p('size') },
+      {
+        table: 'things',
+        verb: 'select',
+        columns: ['name', 'owner'],
+        filters: { id: { $ref: '/0/id' } },
+        limit: p(
+          'size'
+        )
+      },
       { table: 'things', verb: 'select', columns: ['id'], filters: { name: { $in: [p('name'), 'a'] } } }
     ]
   }),
-  own: on('things', { name: { optional: true } }, { verb: 'select', columns: ['id', 'tenant'], orderBy: 'id', filters: { name: { $ne: p('name') } } }, 'ofTenant'),
-  own_add: on('things', { name: {}, owner: { optional: true } }, { verb: 'insert', data: { name: p('name'), owner: p('owner') }, returning: ['tenant'] }, 'ofTenant'),
-  own_members: on('owners', { name: { optional: true } }, { verb: 'select', columns: ['id'], include: { things: { columns: ['id'], orderBy: 'id', filters: { name: p('name') } } } }, 'ofTenant'),
-  many: on('things', Object.fromEntries(letters.map((name) => [name, { optional: true }])), { verb: 'select', columns: ['id'], filters: { $and: letters.map((name) => ({ id: { $gte: p(name) } })) } })
+  own: on(
+    'things', { name: { optional: true } },
+    { verb: 'select', columns: ['id', 'tenant'], orderBy: 'id', filters: { name: { $ne: p('name') } } }, 'ofTenant'
+  ),
+  own_add: on(
+    'things', { name: {}, owner: { optional: true } },
+    { verb: 'insert', data: { name: p('name'), owner: p('owner') }, returning: ['tenant'] }, 'ofTenant'
+  ),
+  own_members: on('owners', { name: { optional: true } }, {
+    verb: 'select',
+    columns: [
+      'id'
+    ],
+    include: { things: { columns: ['id'], orderBy: 'id', filters: { name: p('name') } } }
+  }, 'ofTenant'),
+  many: on('things', Object.fromEntries(letters.map((name) => [name, { optional: true }])), {
+    verb: 'select', columns: ['id'], filters: { $and: letters.map((name) => ({ id: { $gte: p(name) } })) }
+  })
 }
 const tokens = [
   { name: 'all', sha256: hashToken('all'), requests: '*' as const },
@@ -63,7 +129,8 @@ const tokens = [
 ]
 
 /** Calls a request; returns `data` or the code, and how often bodies were planned for it. */
-async function call ({ server }: Pick<Service, 'server'>, name: string, parameters: object | string, token = 'all'): Promise<{ data: any, planned: number }> {
+async function call ({ server }: Pick<Service, 'server'>, name: string, parameters: object
+  | string, token = 'all'): Promise<{ data: any, planned: number }> {
   const url = `/api/requests/${name}`
   const headers = { authorization: `Bearer ${token}` }
   const before = plannings
@@ -74,15 +141,21 @@ async function call ({ server }: Pick<Service, 'server'>, name: string, paramete
   return { data: error?.code ?? data, planned: plannings - before }
 }
 
-await onEachEngine(t, 'named requests are planned', { schema, tokens, options: { roles: { everything, ofTenant }, requests } }, async (t, service) => {
+await onEachEngine(t, 'named requests are planned', {
+  schema, tokens, options: { roles: { everything, ofTenant }, requests }
+}, async (t, service) => {
   const of = (name: string, parameters: object | string, token?: string) => call(service, name, parameters, token)
-  const data = async (name: string, parameters: object | string, token?: string) => (await of(name, parameters, token)).data
+  const data = async (name: string, parameters: object
+    | string, token?: string) => (await of(name, parameters, token)).data
   /** The first call plans, the second one does not, and both answer. */
-  const requireOnce = async (t: Test, name: string, pairs: ReadonlyArray<readonly [parameters: object | string, answer: object]>, bodies = 1): Promise<void> => {
+  const requireOnce = async (t: Test, name: string, pairs: ReadonlyArray<readonly [parameters: object
+    | string, answer: object]>, bodies = 1): Promise<void> => {
     for (const [index, [parameters, answer]] of pairs.entries()) {
       const { data, planned } = await of(name, parameters)
       t.match(data, answer, `${name} ${JSON.stringify(parameters)}`)
-      t.equal(planned, index === 0 ? bodies : 0, `${name} ${JSON.stringify(parameters)} is planned ${index === 0 ? 'once' : 'no more'}`)
+      t.equal(planned, index === 0
+        ? bodies
+        : 0, `${name} ${JSON.stringify(parameters)} is planned ${index === 0 ? 'once' : 'no more'}`)
     }
   }
   const ids = (...list: number[]): object => ({ rows: list.map((id) => ({ id })), count: list.length })
@@ -97,23 +170,62 @@ await onEachEngine(t, 'named requests are planned', { schema, tokens, options: {
   await settle()
 
   await t.test('the second call with the same parameters plans nothing', async (t) => {
-    await requireOnce(t, 'find', [[{}, ids(4, 3, 2, 1)], [{ price: '2.00' }, ids(4, 3, 2)], ['?price=4.50', ids(4)], [{ size: 2 }, ids(4, 3)], [{ size: 1, price: '3.5' }, { rows: [{ id: 4 }], next: { price: '4.50', id: 4 } }], ['?size=3', { count: 3, next: {} }]])
-    await requireOnce(t, 'find', [[{ ids: [1, 2] }, ids(2, 1)], [{ ids: [4] }, ids(4)], [{ ids: [1, 1, 3, 77] }, ids(3, 1)], ['?ids=2&ids=4&size=1', ids(4)]])
+    await requireOnce(t, 'find', [
+      [{}, ids(4, 3, 2, 1)], [{ price: '2.00' }, ids(4, 3, 2)], ['?price=4.50', ids(4)], [{ size: 2 }, ids(4, 3)],
+      [{ size: 1, price: '3.5' }, { rows: [{ id: 4 }], next: { price: '4.50', id: 4 } }],
+      ['?size=3', { count: 3, next: {} }]
+    ])
+    await requireOnce(t, 'find', [
+      [{ ids: [1, 2] }, ids(2, 1)], [{ ids: [4] }, ids(4)], [{ ids: [1, 1, 3, 77] }, ids(3, 1)],
+      ['?ids=2&ids=4&size=1', ids(4)]
+    ])
     await requireOnce(t, 'find', [[{ name: 'a' }, ids(1)], [{ name: '%' }, ids()], ['?name=c', ids(3)]])
-    await requireOnce(t, 'find', [[{ after: { price: '3.50', id: 3 } }, ids(2, 1)], [{ after: { id: 2, price: '2.5' }, size: 5 }, ids(1)], ['?after=%7B%22price%22%3A%224.50%22%2C%22id%22%3A4%7D', ids(3, 2, 1)]])
-    await requireOnce(t, 'find', [[{ since: '2020-01-02T00:00:00' }, ids(4, 2)], [{ since: '2021-01-02T00:00:00' }, ids(2)]])
-    await requireOnce(t, 'skip', [[{ size: 2, from: 1 }, ids(2, 3)], [{ size: 1, from: 0 }, { rows: [{ id: 1, mine: { name: 'one' } }] }], ['?size=9&from=3', ids(4)]])
-    await requireOnce(t, 'owners', [[{ most: 1 }, { rows: [{ things: [{ id: 2 }] }, { things: [{ id: 3 }] }] }], [{ most: 2 }, { rows: [{ things: [{ id: 2 }, { id: 1 }] }, {}] }]])
+    await requireOnce(t, 'find', [
+      [{ after: { price: '3.50', id: 3 } }, ids(2, 1)], [{ after: { id: 2, price: '2.5' }, size: 5 }, ids(1)],
+      ['?after=%7B%22price%22%3A%224.50%22%2C%22id%22%3A4%7D', ids(3, 2, 1)]
+    ])
+    await requireOnce(t, 'find', [
+      [{ since: '2020-01-02T00:00:00' }, ids(4, 2)], [{ since: '2021-01-02T00:00:00' }, ids(2)]
+    ])
+    await requireOnce(t, 'skip', [
+      [{ size: 2, from: 1 }, ids(2, 3)], [{ size: 1, from: 0 }, { rows: [{ id: 1, mine: { name: 'one' } }] }],
+      ['?size=9&from=3', ids(4)]
+    ])
+    await requireOnce(t, 'owners', [[{ most: 1 }, { rows: [{ things: [{ id: 2 }] }, { things: [{ id: 3 }] }] }], [
+      { most: 2 }, { rows: [{ things: [{ id: 2 }, { id: 1 }] }, {}] }
+    ]])
   })
 
   await t.test('a write, and operations', async (t) => {
-    await requireOnce(t, 'add', [[{ name: 'x' }, { rows: [{ name: 'x', price: null, doc: null }] }], [{ name: 'y' }, { rows: [{ name: 'y' }] }]])
-    await requireOnce(t, 'add', [[{ name: 'x', price: '1.00', doc: { $gt: 0 } }, { rows: [{ price: '1.00', doc: { $gt: 0 } }] }], [{ name: 'y', price: 2, doc: [{ $param: 'name' }] }, { rows: [{ name: 'y', price: '2.00', doc: [{ $param: 'name' }] }] }]])
-    await requireOnce(t, 'add', [[{ name: null }, { rows: [{ name: null }] }], [{ name: null }, { rows: [{ name: null }] }]])
-    await requireOnce(t, 'change', [[{ id: 4, name: 'e' }, { rows: [{ id: 4, name: 'e' }] }], [{ id: '4', name: 'd' }, { rows: [{ id: 4, name: 'd' }] }]])
-    await requireOnce(t, 'both', [[{ name: 'x', size: 5 }, { results: [{ inserted: 1 }, { updated: 1 }, { rows: [{ name: 'both', owner: 1 }] }, {}] }], [{ name: 'b', size: 1 }, { results: [{ inserted: 1 }, { updated: 1 }, { count: 1 }, { rows: [{ id: 1 }, { id: 2 }] }] }]], 4)
+    await requireOnce(t, 'add', [
+      [{ name: 'x' }, { rows: [{ name: 'x', price: null, doc: null }] }], [{ name: 'y' }, { rows: [{ name: 'y' }] }]
+    ])
+    await requireOnce(t, 'add', [
+      [{ name: 'x', price: '1.00', doc: { $gt: 0 } }, { rows: [{ price: '1.00', doc: { $gt: 0 } }] }],
+      [{ name: 'y', price: 2, doc: [{ $param: 'name' }] }, {
+        rows: [{ name: 'y', price: '2.00', doc: [{ $param: 'name' }] }]
+      }]
+    ])
+    await requireOnce(t, 'add', [
+      [{ name: null }, { rows: [{ name: null }] }], [{ name: null }, { rows: [{ name: null }] }]
+    ])
+    await requireOnce(t, 'change', [[{ id: 4, name: 'e' }, { rows: [{ id: 4, name: 'e' }] }], [
+      { id: '4', name: 'd' }, { rows: [{ id: 4, name: 'd' }] }
+    ]])
+    await requireOnce(t, 'both', [
+      [{ name: 'x', size: 5 }, {
+        results: [{ inserted: 1 }, { updated: 1 }, { rows: [{ name: 'both', owner: 1 }] }, {}]
+      }],
+      [{ name: 'b', size: 1 }, {
+        results: [{ inserted: 1 }, { updated: 1 }, { count: 1 }, { rows: [{ id: 1 }, { id: 2 }] }]
+      }]
+    ], 4)
     const [{ least }] = await service.sql('select min(id) least from things where id > 4')
-    await requireOnce(t, 'remove', [[{ ids: [least] }, { deleted: 1 }], [{ ids: [] }, { deleted: 0 }], [{ ids: [least, 5000] }, { deleted: 0 }]].map(([parameters, answer]) => [parameters, answer] as [object, object]).filter(([{ ids }]: any) => ids.length > 0))
+    await requireOnce(t, 'remove', [
+      [{ ids: [least] }, { deleted: 1 }], [{ ids: [] }, { deleted: 0 }], [{ ids: [least, 5000] }, { deleted: 0 }]
+    ].map(([parameters, answer]) => [parameters, answer] as [object, object]).filter(
+      ([{ ids }]: any) => ids.length > 0
+    ))
     await service.sql('delete from things where id > 4')
   })
 
@@ -141,7 +253,9 @@ await onEachEngine(t, 'named requests are planned', { schema, tokens, options: {
 
   await t.test('the limits hold for the values of lists', async (t) => {
     await of('find', { ids: [1] })
-    t.match(await of('find', { ids: Array.from({ length: 9999 }, (_, index) => index + 3) }), { data: ids(4, 3), planned: 0 })
+    t.match(await of('find', { ids: Array.from({ length: 9999 }, (_, index) => index + 3) }), {
+      data: ids(4, 3), planned: 0
+    })
     t.match(await data('find', { ids: Array.from({ length: 10_001 }, (_, index) => index) }), 'INVALID_BODY')
   })
 
@@ -165,7 +279,8 @@ await onEachEngine(t, 'named requests are planned', { schema, tokens, options: {
   })
 
   await t.test('at most 32 calls of a request are kept', async (t) => {
-    const sets = Array.from({ length: 33 }, (_, set) => Object.fromEntries(letters.filter((_name, bit) => (set & 2 ** bit) !== 0).map((name) => [name, 2])))
+    const sets = Array.from({ length: 33 }, (_, set) =>
+      Object.fromEntries(letters.filter((_name, bit) => (set & 2 ** bit) !== 0).map((name) => [name, 2])))
     for (const set of sets) t.match((await of('many', set)).planned, 1)
     t.equal((await of('many', sets[1] as object)).planned, 0, 'the second one is kept')
     t.equal((await of('many', sets[0] as object)).planned, 1, 'the first one is not')

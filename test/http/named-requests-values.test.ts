@@ -2,32 +2,71 @@
 import t from 'tap'
 import { sharedOnEachEngine, TOKEN, type Answer, type Service } from '../support/service.ts'
 
-const mysqlColumns = "id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1), b9 bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin varbinary(50), da date, ti time(2), dt datetime(3), ts timestamp(2) null, j json"
-const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), bin blob, da date, dt datetime, j json'
+const mysqlColumns = 'id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1), b9 ' +
+  "bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin " +
+    'varbinary(50), da date, ti time(2), dt datetime(3), ts timestamp(2) null, j json'
+const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), ' +
+  'bin blob, da date, dt datetime, j json'
 const schema = {
   mysql: [
     `create table source (${mysqlColumns}) engine=innodb`,
     `create table copy (${mysqlColumns}) engine=innodb`,
-    'insert into source values (1, 18446744073709551615, \'-12345678901234567890.1234567890\', 1.5, -1e300, b\'1\', b\'101\', 2, 2026, \'a b\', \' x, "y"\r\nü😀\\\\%&+=\', \'b,c\', \'x,z\', x\'00ff0d0a22\', \'2026-02-28\', \'-12:30:00.5\', \'2026-01-02 03:04:05.678\', \'2026-01-02 03:04:05.67\', \'{"$x":[1,"é",null]}\')',
-    "insert into source values (2, 0, 0, 0, -0.0, b'0', b'0', 0, 2000, 'true', '12.50', 'a', 'y', x'01', '1000-01-01', '00:00:00', '1000-01-01 00:00:00', null, '\"null\"')",
-    "insert into source (id, v, j) values (3, 'null', '[1, {\"$gt\": 0}]'), (4, '', '{}'), (5, '0', '12345678901234567890')"
+    'insert into source values (1, 18446744073709551615, \'-12345678901234567890.1234567890\', 1.5, -1e300, b\'1\', ' +
+      'b\'101\', 2, 2026, \'a b\', \' x, "y"\r\nü😀\\\\%&+=\', \'b,c\', \'x,z\', x\'00ff0d0a22\', \'2026-02-28\', ' +
+        '\'-12:30:00.5\', \'2026-01-02 03:04:05.678\', \'2026-01-02 03:04:05.67\', \'{"$x":[1,"é",null]}\')',
+    "insert into source values (2, 0, 0, 0, -0.0, b'0', b'0', 0, 2000, 'true', '12.50', 'a', 'y', x'01', " +
+      "'1000-01-01', '00:00:00', '1000-01-01 00:00:00', null, '\"null\"')",
+    "insert into source (id, v, j) values (3, 'null', '[1, {\"$gt\": 0}]'), (4, '', '{}'), (5, '0', " +
+      "'12345678901234567890')"
   ],
   sqlite: [
     `create table source (${sqliteColumns})`,
     `create table copy (${sqliteColumns})`,
-    "insert into source values (1, 9223372036854775807, 12.5, -1e300, 1, ' x, \"y\"' || char(13, 10) || 'ü😀\\%&+=', x'00ff0d0a22', '2026-02-28', '2026-01-02 03:04:05', '{\"$x\":[1,\"é\",null]}')",
+    "insert into source values (1, 9223372036854775807, 12.5, -1e300, 1, ' x, \"y\"' || char(13, 10) || 'ü😀\\%&+=', " +
+      "x'00ff0d0a22', '2026-02-28', '2026-01-02 03:04:05', '{\"$x\":[1,\"é\",null]}')",
     "insert into source values (2, 0, 0, 0.0, 0, '12.50', x'01', '1000-01-01', '1000-01-01 00:00:00', '\"null\"')",
-    "insert into source (id, v, j) values (3, 'null', '[1, {\"$gt\": 0}]'), (4, '', '{}'), (5, '0', '12345678901234567890')"
+    "insert into source (id, v, j) values (3, 'null', '[1, {\"$gt\": 0}]'), (4, '', '{}'), (5, '0', " +
+      "'12345678901234567890')"
   ]
 }
-const columns = [...new Set(Array.from(`${mysqlColumns}, ${sqliteColumns}`.matchAll(/(?:^|, )(\w+) [a-z]/g), ([, name]) => name as string))].filter((name) => name !== 'id')
+const columns = [...new Set(
+  Array.from(`${mysqlColumns}, ${sqliteColumns}`.matchAll(/(?:^|, )(\w+) [a-z]/g), ([, name]) => name as string)
+)].filter((name) => name !== 'id')
 
 const v = { $param: 'v' }
 const requests = Object.fromEntries(columns.flatMap((name) => [
-  [`eq_${name}`, { database: 'shop', table: 'source', parameters: { v: {} }, body: { verb: 'select' as const, columns: ['id', name], filters: { [name]: v }, orderBy: 'id' } }],
-  [`ne_${name}`, { database: 'shop', table: 'source', parameters: { v: {} }, body: { verb: 'select' as const, columns: ['id', name], filters: { $not: { [name]: { $eq: v } } }, orderBy: 'id' } }],
-  [`in_${name}`, { database: 'shop', table: 'source', parameters: { v: {} }, body: { verb: 'select' as const, columns: ['id', name], filters: { [name]: { $in: v } }, orderBy: 'id' } }],
-  [`add_${name}`, { database: 'shop', table: 'copy', parameters: { v: {} }, body: { verb: 'insert' as const, data: { id: 1, [name]: v }, returning: [name] } }]
+  [`eq_${name}`, {
+    database: 'shop',
+    table: 'source',
+    parameters: { v: {} },
+    body: {
+      verb: 'select' as const, columns: ['id', name], filters: { [name]: v }, orderBy: 'id'
+    }
+  }],
+  [`ne_${name}`, {
+    database: 'shop',
+    table: 'source',
+    parameters: { v: {} },
+    body: {
+      verb: 'select' as const, columns: ['id', name], filters: { $not: { [name]: { $eq: v } } }, orderBy: 'id'
+    }
+  }],
+  [`in_${name}`, {
+    database: 'shop',
+    table: 'source',
+    parameters: { v: {} },
+    body: {
+      verb: 'select' as const, columns: ['id', name], filters: { [name]: { $in: v } }, orderBy: 'id'
+    }
+  }],
+  [`add_${name}`, {
+    database: 'shop',
+    table: 'copy',
+    parameters: { v: {} },
+    body: {
+      verb: 'insert' as const, data: { id: 1, [name]: v }, returning: [name]
+    }
+  }]
 ]))
 const text = (body: object, database = 'shop', table = 'source') => ({ database, table, parameters: { v: {} }, body })
 const others = {
@@ -38,13 +77,28 @@ const others = {
   is_row: text({ verb: 'select', columns: ['id'], filters: { $is: { v } } }),
   is_json: text({ verb: 'select', columns: ['id'], filters: { $is: { j: v } } }),
   part_of_json: text({ verb: 'select', columns: ['id'], filters: { j: ['a', v] } }),
-  part_in_operations: { database: 'shop', parameters: { v: {} }, body: { operations: [{ table: 'source', verb: 'select', columns: ['id'], filters: { j: ['a', v] } }] } },
+  part_in_operations: {
+    database: 'shop',
+    parameters: { v: {} },
+    body: {
+      operations: [{ table: 'source', verb: 'select', columns: ['id'], filters: { j: ['a', v] } }]
+    }
+  },
   page: text({ verb: 'select', columns: ['id'], orderBy: 'id', limit: v }),
   skip: text({ verb: 'select', columns: ['id'], orderBy: 'id', offset: v }),
   behind: text({ verb: 'select', columns: ['id'], orderBy: 'id', after: v }),
   change: text({ verb: 'update', filters: { id: 1 }, data: { v }, returning: ['v'] }),
   remove: text({ verb: 'delete', filters: { v: { $eq: v } } }, 'shop', 'copy'),
-  twice: { database: 'shop', parameters: { v: {} }, body: { operations: [{ table: 'source', verb: 'select', columns: ['id'], filters: { v } }, { table: 'source', verb: 'select', columns: ['id'], filters: { big: v } }] } }
+  twice: {
+    database: 'shop',
+    parameters: { v: {} },
+    body: {
+      operations: [
+        { table: 'source', verb: 'select', columns: ['id'], filters: { v } },
+        { table: 'source', verb: 'select', columns: ['id'], filters: { big: v } }
+      ]
+    }
+  }
 }
 
 const on = sharedOnEachEngine(t, { schema, options: { requests: { ...requests, ...others } } })
@@ -59,7 +113,8 @@ async function call ({ server }: Service, name: string, body: string | undefined
   return { status: response.statusCode, headers: response.headers, text: response.body, json: response.json() }
 }
 
-await on('without "as" the answer has the bytes of the request with the value in place, for every SQL type', async (t, service) => {
+await on('without "as" the answer has the bytes of the request with the value in place, ' +
+  'for every SQL type', async (t, service) => {
   const { post, sql } = service
   const all = (await post('source', { verb: 'select', orderBy: 'id', limit: 1 })).json.data.rows[0]
   for (const name of columns.filter((each) => Object.hasOwn(all, each))) {
@@ -69,13 +124,17 @@ await on('without "as" the answer has the bytes of the request with the value in
       if (value === 'null') continue
       const isText = value.startsWith('"') && !['j'].includes(name)
       const query = `?v=${encodeURIComponent(isText ? JSON.parse(value) : value)}`
-      const inPlace = async (filters: string): Promise<Answer> => await post('source', `{"verb":"select","columns":["id","${name}"],"filters":${filters},"orderBy":"id"}`)
+      const inPlace = async (filters: string): Promise<Answer> =>
+        await post('source', `{"verb":"select","columns":["id","${name}"],"filters":${filters},"orderBy":"id"}`)
       const equal = await inPlace(`{"${name}":{"$eq":${value}}}`)
       t.match(equal.json, { data: { count: Number } }, `${name} ${value}: ${equal.text}`)
       t.ok(equal.json.data.rows.some((found: { id: number }) => found.id === id))
       t.equal((await call(service, `eq_${name}`, `{"v":${value}}`)).text, equal.text, `POST ${name} ${value}`)
       t.equal((await call(service, `eq_${name}`, undefined, query)).text, equal.text, `GET ${name} ${query}`)
-      t.equal((await call(service, `ne_${name}`, `{"v":${value}}`)).text, (await inPlace(`{"$not":{"${name}":{"$eq":${value}}}}`)).text)
+      t.equal(
+        (await call(service, `ne_${name}`, `{"v":${value}}`)).text,
+        (await inPlace(`{"$not":{"${name}":{"$eq":${value}}}}`)).text
+      )
       const several = await inPlace(`{"${name}":{"$in":[${value},${value}]}}`)
       t.equal((await call(service, `in_${name}`, `{"v":[${value},${value}]}`)).text, several.text)
       t.equal((await call(service, `in_${name}`, undefined, `${query}&${query.slice(1)}`)).text, several.text)
@@ -88,17 +147,35 @@ await on('without "as" the answer has the bytes of the request with the value in
 })
 
 /** Values that look like something else. */
-const hostile = ['{"$gt":0}', '{"$eq":"x"}', '{"$ref":"/0/id"}', '{"$param":"v"}', '{"$claim":"/tenant"}', '{"__proto__":{"a":1}}', '{"$now":true}', '{"$in":["a"]}', '{"$or":[]}', '{"value":"x"}', '{}', '[]', '["a"]', '[{"$gt":0}]', '{"$default":true}', '{"$column":"v"}']
+const hostile = [
+  '{"$gt":0}', '{"$eq":"x"}', '{"$ref":"/0/id"}', '{"$param":"v"}', '{"$claim":"/tenant"}', '{"__proto__":{"a":1}}',
+  '{"$now":true}', '{"$in":["a"]}', '{"$or":[]}', '{"value":"x"}', '{}', '[]', '["a"]', '[{"$gt":0}]',
+  '{"$default":true}', '{"$column":"v"}'
+]
 
 await on('a value is only ever bound, whatever it looks like', async (t, service) => {
   const { post, sql } = service
   for (const value of hostile) {
-    for (const name of ['eq_v', 'eq_big', 'starts', 'contains', 'between', 'some_of', 'is_row', 'add_v', 'add_big', 'add_dt', 'change', 'remove']) {
+    for (const name of [
+      'eq_v', 'eq_big', 'starts', 'contains', 'between', 'some_of', 'is_row', 'add_v', 'add_big', 'add_dt', 'change',
+      'remove'
+    ]) {
       const { json } = await call(service, name, `{"v":${value}}`)
-      t.match(json.error, { code: 'INVALID_VALUE', details: [{ path: /^\/v(\/|$)/ }] }, `${name} ${value} ${JSON.stringify(json)}`)
+      t.match(
+        json.error, { code: 'INVALID_VALUE', details: [{ path: /^\/v(\/|$)/ }] },
+        `${name} ${value} ${JSON.stringify(json)}`
+      )
     }
-    for (const name of ['page', 'skip']) t.match((await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] }, `${name} ${value}`)
-    t.match((await call(service, 'behind', `{"v":${value}}`)).json.error, { code: /^INVALID_(VALUE|BODY)$/, details: [{ path: /^\/v/ }] }, `behind ${value}`)
+    for (const name of ['page', 'skip']) {
+      t.match(
+        (await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] },
+      `${name} ${value}`
+      )
+    }
+    t.match(
+      (await call(service, 'behind', `{"v":${value}}`)).json.error,
+      { code: /^INVALID_(VALUE|BODY)$/, details: [{ path: /^\/v/ }] }, `behind ${value}`
+    )
     const stored = await call(service, 'add_j', `{"v":${value}}`)
     t.same(JSON.stringify(stored.json.data.rows), `[{"j":${value}}]`)
     const found = await post('copy', `{"verb":"select","columns":["id"],"filters":{"j":{"$eq":${value}}}}`)
@@ -108,9 +185,14 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
     await sql('delete from copy')
   }
   for (const name of ['eq_v', 'eq_j', 'starts', 'between', 'is_json', 'page', 'skip', 'remove']) {
-    t.match((await call(service, name, '{"v":null}')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] }, `${name} null`)
+    t.match(
+      (await call(service, name, '{"v":null}')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] },
+      `${name} null`
+    )
   }
-  t.match((await call(service, 'in_v', '{"v":["a",null]}')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v/1' }] })
+  t.match((await call(service, 'in_v', '{"v":["a",null]}')).json.error, {
+    code: 'INVALID_VALUE', details: [{ path: '/v/1' }]
+  })
   t.match((await call(service, 'add_v', '{"v":null}')).json, { data: { rows: [{ v: null }] } })
   t.match((await call(service, 'behind', '{"v":null}')).json, { data: { count: 5 } })
   for (const [value, count] of [['%', 0], ['\\\\', 0], ['12', 1], ['', -1]] as const) {
@@ -123,15 +205,27 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
 })
 
 await on('a parameter is no part of a JSON value, which a list is for a JSON column', async (t, service) => {
-  for (const [name, path] of [['part_of_json', '/body/filters/j'], ['part_in_operations', '/body/operations/0/filters/j']] as const) {
-    for (const value of ['"a"', '{}', 'null']) t.match((await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_BODY', details: [{ path }] }, `${name} ${value}`)
+  for (const [name, path] of [
+    ['part_of_json', '/body/filters/j'], ['part_in_operations', '/body/operations/0/filters/j']
+  ] as const) {
+    for (const value of ['"a"', '{}', 'null']) {
+      t.match(
+        (await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_BODY', details: [{ path }] },
+      `${name} ${value}`
+      )
+    }
   }
 })
 
-await on('a text that is longer than its column is in no row, as one of the body, but no text to store', async (t, service) => {
+await on('a text that is longer than its column is in no row, as one of the body, ' +
+  'but no text to store', async (t, service) => {
   const long = 'x'.repeat(201)
-  for (const [name, operator, value] of [['eq_v', '$eq', long], ['in_v', '$in', [long, '12.50']], ['in_v', '$in', [long]]] as const) {
-    const inPlace = await service.post('source', { verb: 'select', columns: ['id', 'v'], filters: { v: { [operator]: value } }, orderBy: 'id' })
+  for (const [name, operator, value] of [
+    ['eq_v', '$eq', long], ['in_v', '$in', [long, '12.50']], ['in_v', '$in', [long]]
+  ] as const) {
+    const inPlace = await service.post('source', {
+      verb: 'select', columns: ['id', 'v'], filters: { v: { [operator]: value } }, orderBy: 'id'
+    })
     t.equal(inPlace.status, 200)
     t.equal((await call(service, name, JSON.stringify({ v: value }))).text, inPlace.text, `${name} ${value.length}`)
   }
@@ -142,26 +236,51 @@ await on('a text that is longer than its column is in no row, as one of the body
 
 await on('a query string is UTF-8, and each name stands once', async (t, service) => {
   const cases: Array<[string, string, string]> = [
-    ['eq_v', '', '/v'], ['eq_v', '?', '/v'], ['eq_v', '?v=1&v=2', '/v'], ['eq_v', '?v[]=1', '/v[]'], ['eq_v', '?v[$gt]=1', '/v[$gt]'], ['eq_v', '?v=1&w=2', '/w'],
-    ['eq_v', '?v=%FF', '/v'], ['eq_v', '?v=%', '/v'], ['eq_v', '?v=%zz', '/v'], ['eq_v', '?v=%C3', '/v'], ['eq_v', '?v=%ED%A0%80', '/v'], ['eq_v', '?v=1&__proto__=2', '/__proto__'], ['eq_v', '?%76%FF=1', '/%76%FF'], ['in_v', '', '/v']
+    ['eq_v', '', '/v'], ['eq_v', '?', '/v'], ['eq_v', '?v=1&v=2', '/v'], ['eq_v', '?v[]=1', '/v[]'],
+    ['eq_v', '?v[$gt]=1', '/v[$gt]'], ['eq_v', '?v=1&w=2', '/w'],
+    ['eq_v', '?v=%FF', '/v'], ['eq_v', '?v=%', '/v'], ['eq_v', '?v=%zz', '/v'], ['eq_v', '?v=%C3', '/v'], [
+      'eq_v', '?v=%ED%A0%80', '/v'
+    ], ['eq_v', '?v=1&__proto__=2', '/__proto__'], ['eq_v', '?%76%FF=1', '/%76%FF'], ['in_v', '', '/v']
   ]
   for (const [name, query, path] of cases) {
-    t.match((await call(service, name, undefined, query)).json.error, { code: 'INVALID_BODY', details: [{ path }] }, `${name}${query}`)
+    t.match(
+      (await call(service, name, undefined, query)).json.error, { code: 'INVALID_BODY', details: [{ path }] },
+      `${name}${query}`
+    )
   }
-  t.match((await call(service, 'eq_v', undefined, '?%76=+x%2C%20%22y%22%0D%0A%C3%BC%F0%9F%98%80%5C%25%26%2B%3D')).json, { data: { rows: [{ id: 1 }] } })
+  t.match(
+    (await call(service, 'eq_v', undefined, '?%76=+x%2C%20%22y%22%0D%0A%C3%BC%F0%9F%98%80%5C%25%26%2B%3D')).json,
+    { data: { rows: [{ id: 1 }] } }
+  )
   t.match((await call(service, 'eq_v', undefined, '?v')).json, { data: { rows: [{ id: 4 }] } })
   t.match((await call(service, 'eq_v', undefined, '?&v=null&')).json, { data: { rows: [{ id: 3 }] } })
-  t.match((await call(service, 'eq_j', undefined, '?v=null')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
-  t.match((await call(service, 'eq_j', undefined, '?v={')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
+  t.match((await call(service, 'eq_j', undefined, '?v=null')).json.error, {
+    code: 'INVALID_VALUE', details: [{ path: '/v' }]
+  })
+  t.match((await call(service, 'eq_j', undefined, '?v={')).json.error, {
+    code: 'INVALID_VALUE', details: [{ path: '/v' }]
+  })
   t.match((await call(service, 'behind', undefined, '?v=null')).json, { data: { count: 5 } })
-  t.match((await call(service, 'behind', undefined, `?v=${encodeURIComponent('{"id":3}')}`)).json, { data: { count: 2 } })
-  t.match((await call(service, 'behind', undefined, '?v=3')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
+  t.match((await call(service, 'behind', undefined, `?v=${encodeURIComponent('{"id":3}')}`)).json, {
+    data: { count: 2 }
+  })
+  t.match((await call(service, 'behind', undefined, '?v=3')).json.error, {
+    code: 'INVALID_VALUE', details: [{ path: '/v' }]
+  })
   t.match((await call(service, 'page', undefined, '?v=2')).json, { data: { count: 2 } })
   for (const text of ['', '1.0', '1e0', '0x1', '+1', ' 1', '01']) {
-    t.match((await call(service, 'page', undefined, `?v=${encodeURIComponent(text)}`)).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] }, text)
+    t.match((await call(service, 'page', undefined, `?v=${encodeURIComponent(text)}`)).json.error, {
+      code: 'INVALID_VALUE', details: [{ path: '/v' }]
+    }, text)
   }
   for (const text of ['0', '1001', '-1', '99999999999999999999']) {
-    t.match((await call(service, 'page', undefined, `?v=${text}`)).json.error, { code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/v' }] }, text)
+    t.match((await call(service, 'page', undefined, `?v=${text}`)).json.error, {
+      code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/v' }]
+    }, text)
   }
-  for (const text of ['-1', '100001']) t.match((await call(service, 'skip', undefined, `?v=${text}`)).json.error, { code: 'INVALID_BODY', details: [{ path: '/v' }] }, text)
+  for (const text of ['-1', '100001']) {
+    t.match((await call(service, 'skip', undefined, `?v=${text}`)).json.error, {
+      code: 'INVALID_BODY', details: [{ path: '/v' }]
+    }, text)
+  }
 })

@@ -119,19 +119,30 @@ const on = sharedOnEachEngine(t, {
   options: { roles: { front }, requests }
 })
 
-interface Call { readonly token?: string, readonly headers?: Record<string, string>, readonly method?: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE' }
+interface Call {
+  readonly token?: string,
+  readonly headers?: Record<string, string>,
+  readonly method?: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+}
 
-async function send ({ server }: Service, path: string, { token = 'website', headers = {}, method = 'GET' }: Call = {}, body?: unknown): Promise<Answer> {
+async function send (
+  { server }: Service, path: string, { token = 'website', headers = {}, method = 'GET' }: Call = {}, body?: unknown
+): Promise<Answer> {
   const response = await server.app.inject({
     method,
     url: `/api/requests/${path}`,
-    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-    ...(body !== undefined && { payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) })
+    headers: {
+      authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...headers
+    },
+    ...(body !== undefined &&
+      { payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) })
   })
   const json = response.body.startsWith('{') ? JSON.parse(response.body) : undefined
   return { status: response.statusCode, headers: response.headers, text: response.body, json }
 }
-const post = (service: Service, name: string, body: unknown = {}, call: Call = {}) => send(service, name, { ...call, method: 'POST' }, body)
+const post = (service: Service, name: string, body: unknown = {}, call: Call = {}) => send(service, name, {
+  ...call, method: 'POST'
+}, body)
 
 await on('a call gives parameters by GET and by POST', async (t, service) => {
   const { json } = await send(service, 'find_customers?status=new&name=Gra')
@@ -141,33 +152,53 @@ await on('a call gives parameters by GET and by POST', async (t, service) => {
   t.same(first.json.data, { rows: [{ id: 4, name: 'Zoë' }, { id: 3, name: 'Linus' }], count: 2, next: { id: 3 } })
   const next = encodeURIComponent(JSON.stringify(first.json.data.next))
   t.same((await send(service, `find_customers?size=1&after=${next}`)).json.data.rows, [{ id: 2, name: 'Grace' }])
-  t.same((await post(service, 'find_customers', { size: 1, after: { id: 3 } })).json.data.rows, [{ id: 2, name: 'Grace' }])
-  t.same((await send(service, 'find_customers?credit=12.50&since=2026-02-01T00:00:00')).json.data.rows, [{ id: 4, name: 'Zoë' }])
+  t.same((await post(service, 'find_customers', { size: 1, after: { id: 3 } })).json.data.rows, [
+    { id: 2, name: 'Grace' }
+  ])
+  t.same((await send(service, 'find_customers?credit=12.50&since=2026-02-01T00:00:00')).json.data.rows, [
+    { id: 4, name: 'Zoë' }
+  ])
   t.same((await post(service, 'find_customers', { status: [] })).json.data.count, 0)
   t.same((await send(service, 'find_customers?name=Zo%C3%AB&ids=4&ids=2')).json.data.rows, [{ id: 4, name: 'Zoë' }])
 })
 
 await on('a write stores the values, and an optional column is left out', async (t, service) => {
   const { status, json } = await post(service, 'add_product', { sku: 'A', name: 'Ä', price: '1.50', tags: { $inc: 1 } })
-  t.same([status, json], [200, { success: true, data: { inserted: 1, id: 'A', rows: [{ sku: 'A', price: '1.50', tags: { $inc: 1 } }] } }])
-  t.same((await post(service, 'add_product', { sku: 'B', name: 'B', price: 2 })).json.data.rows[0], { sku: 'B', price: '2.00', tags: null })
+  t.same([status, json], [
+    200, { success: true, data: { inserted: 1, id: 'A', rows: [{ sku: 'A', price: '1.50', tags: { $inc: 1 } }] } }
+  ])
+  t.same((await post(service, 'add_product', { sku: 'B', name: 'B', price: 2 })).json.data.rows[0], {
+    sku: 'B', price: '2.00', tags: null
+  })
   t.same((await post(service, 'rename', { id: 1, note: 'x' })).json.data, { updated: 1 })
   t.same(await service.sql('select name, note from customers where id = 1'), [{ name: 'Ada', note: 'x' }])
   t.same((await post(service, 'rename', { id: 1, note: null })).json.data, { updated: 1 })
   t.match((await post(service, 'rename', { id: 1 })).json.error, { code: 'INVALID_BODY', details: [] })
-  t.match((await post(service, 'rename', { id: 1, name: null })).json.error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/name' }] })
+  t.match((await post(service, 'rename', { id: 1, name: null })).json.error, {
+    code: 'NOT_NULL_VIOLATION', details: [{ path: '/name' }]
+  })
   t.match((await post(service, 'remove_others', { keep: [] })).json.error, { code: 'FILTERS_REQUIRED', details: [] })
-  t.same((await post(service, 'order', { customer: 1, note: 'o' })).json.data.results[1], { rows: [{ customer_id: 1, note: 'o' }], count: 1 })
+  t.same((await post(service, 'order', { customer: 1, note: 'o' })).json.data.results[1], {
+    rows: [{ customer_id: 1, note: 'o' }], count: 1
+  })
   t.match((await post(service, 'order', { customer: 2, note: 'o' })).json.error, { code: 'PERMISSION_DENIED' })
 })
 
 await on('an error leads into the parameters and names no column', async (t, service) => {
   const cases: Array<[string, unknown, string, unknown]> = [
-    ['find_customers', { ids: [1, 'x'] }, 'INVALID_VALUE', [{ path: '/ids/1', message: /^Parameter "ids": expected an integer/ }]],
-    ['find_customers', { ids: [null] }, 'INVALID_VALUE', [{ path: '/ids/0', message: 'Parameter "ids": null is not a value here' }]],
+    ['find_customers', { ids: [1, 'x'] }, 'INVALID_VALUE', [
+      { path: '/ids/1', message: /^Parameter "ids": expected an integer/ }
+    ]],
+    ['find_customers', { ids: [null] }, 'INVALID_VALUE', [
+      { path: '/ids/0', message: 'Parameter "ids": null is not a value here' }
+    ]],
     ['find_customers', { ids: 1 }, 'INVALID_VALUE', [{ path: '/ids' }]],
-    ['find_customers', { name: '' }, 'INVALID_VALUE', [{ path: '/name', message: 'Parameter "name": expected a text that is not empty' }]],
-    ['find_customers', { name: 'x'.repeat(1001) }, 'INVALID_BODY', [{ path: '/name', message: 'Parameter "name": is longer than 1000 characters' }]],
+    ['find_customers', { name: '' }, 'INVALID_VALUE', [
+      { path: '/name', message: 'Parameter "name": expected a text that is not empty' }
+    ]],
+    ['find_customers', { name: 'x'.repeat(1001) }, 'INVALID_BODY', [
+      { path: '/name', message: 'Parameter "name": is longer than 1000 characters' }
+    ]],
     ['find_customers', { size: 101 }, 'LIMIT_OUT_OF_RANGE', [{ path: '/size' }]],
     ['find_customers', { size: 1.5 }, 'INVALID_VALUE', [{ path: '/size' }]],
     ['find_customers', { size: null }, 'INVALID_VALUE', [{ path: '/size' }]],
@@ -184,12 +215,17 @@ await on('an error leads into the parameters and names no column', async (t, ser
     t.match(json.error.details, details)
     t.notMatch(text, /customers"|products"|created_at|colour|Column/, text)
   }
-  t.match((await post(service, 'own_products', { tags: 'x' }, { token: 'customers' })).json.error, { code: 'REQUEST_NOT_FOUND' })
-  t.match((await post(service, 'broken_own', { x: 'a' }, { token: 'reader' })).json.error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/body/columns/1' }] })
+  t.match((await post(service, 'own_products', { tags: 'x' }, { token: 'customers' })).json.error, {
+    code: 'REQUEST_NOT_FOUND'
+  })
+  t.match((await post(service, 'broken_own', { x: 'a' }, { token: 'reader' })).json.error, {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/body/columns/1' }]
+  })
   t.match((await post(service, 'broken_own', { x: 1 }, { token: TOKEN })).json.error, { code: 'COLUMN_NOT_FOUND' })
 })
 
-await on('an unknown request, one that may not be called, and a method are refused in this order', async (t, service) => {
+await on('an unknown request, one that may not be called, and a method are ' +
+  'refused in this order', async (t, service) => {
   const cases: Array<[string, Call, unknown, number, string]> = [
     ['nothing', { token: 'wrong' }, undefined, 401, 'UNAUTHENTICATED'],
     ['nothing', {}, undefined, 404, 'REQUEST_NOT_FOUND'],
@@ -219,7 +255,9 @@ await on('an answer to GET has a tag and a time for caches', async (t, service) 
   t.equal(headers['cache-control'], 'private, max-age=30')
   t.equal(headers['vary'], 'Authorization, Row-Query-Consistency')
   const head = await send(service, 'find_customers', { method: 'HEAD' })
-  t.same([head.status, head.text, head.headers['etag'], head.headers['content-length']], [200, '', headers['etag'], String(Buffer.byteLength(text))])
+  t.same([head.status, head.text, head.headers['etag'], head.headers['content-length']], [
+    200, '', headers['etag'], String(Buffer.byteLength(text))
+  ])
   const again = await send(service, 'find_customers', { headers: { 'if-none-match': String(headers['etag']) } })
   t.same([again.status, again.text], [304, ''])
   t.equal((await post(service, 'find_customers')).headers['etag'], undefined)

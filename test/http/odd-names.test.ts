@@ -3,13 +3,19 @@ import t, { type Test } from 'tap'
 import { checkNames, tablesOf } from '../support/odd-names.ts'
 import { sharedOnEachEngine } from '../support/service.ts'
 
-const FEW = ['`tick`', '"double"', "it's", 'shop.a', 'two words', 'who?', '$eq', 'back\\slash', '; drop table t', 'line\nbreak', 't', 'c0', 'select', '__proto__', '名前', 'x'.repeat(64), ' leading', 'a,b', '$and']
+const FEW = [
+  '`tick`', '"double"', "it's", 'shop.a', 'two words', 'who?', '$eq', 'back\\slash', '; drop table t', 'line\nbreak',
+  't', 'c0', 'select', '__proto__', '名前', 'x'.repeat(64), ' leading', 'a,b', '$and'
+]
 
 const test = sharedOnEachEngine(t, { schema: (engine) => tablesOf(engine, FEW), keepsRows: true })
 
 await test('names are case-sensitive and compared exactly', async (t, { post, statements }) => {
   statements()
-  for (const name of ['TWO WORDS', 'two  words', ' two words', 'á', '`t`', '"t"', 'T', 't\0', 'schema', 'valueOf', 'isPrototypeOf', 'sqlite_schema', 'sqlite_master', '%2a', 'x'.repeat(65)]) {
+  for (const name of [
+    'TWO WORDS', 'two  words', ' two words', 'á', '`t`', '"t"', 'T', 't\0', 'schema', 'valueOf', 'isPrototypeOf',
+    'sqlite_schema', 'sqlite_master', '%2a', 'x'.repeat(65)
+  ]) {
     const answer = await post(name, { verb: 'select' })
     t.equal(answer.status, 404, name)
     t.equal(answer.json.error.code, 'TABLE_NOT_FOUND', name)
@@ -32,6 +38,7 @@ await test('inherited property names are not columns or databases', async (t, { 
   }
 })
 
-await test('tables and columns with odd names are read and written like any other, and nothing else is changed', async (t, service) => {
+await test('tables and columns with odd names are read and written like any other, and ' +
+  'nothing else is changed', async (t, service) => {
   await checkNames(t as Test, service, FEW)
 })

@@ -10,7 +10,14 @@ import { shop } from '../support/shop.ts'
 const WRITER = 'writer-token-writer-token-writer-token'
 const READER = 'reader-token-reader-token-reader-token'
 const tokens = [
-  { name: 'reader', sha256: hashToken(READER), permissions: ['select' as const], databases: { shop: ['orders', 'absent', 'missing'] } },
+  {
+    name: 'reader',
+    sha256: hashToken(READER),
+    permissions: ['select' as const],
+    databases: {
+      shop: ['orders', 'absent', 'missing']
+    }
+  },
   { name: 'writer', sha256: hashToken(WRITER), permissions: ['update' as const, 'delete' as const, 'insert' as const] }
 ]
 const schema: Schema = (engine) => [
@@ -27,21 +34,35 @@ const counts = async ({ sql }: Service): Promise<number[]> => {
 }
 
 const test = sharedOnEachEngine(t, { schema, tokens })
-const testLimited = sharedOnEachEngine(t, { schema, options: { limits: { operations: 4, filterConditions: 4, filterValues: 6, changed: 3 } }, database: { resultLimit: 2000 } })
+const testLimited = sharedOnEachEngine(t, {
+  schema,
+  options: { limits: { operations: 4, filterConditions: 4, filterValues: 6, changed: 3 } },
+  database: { resultLimit: 2000 }
+})
 
 await test('operations run in their order, and a reference takes a value of an earlier result', async (t, service) => {
   const { operate, sql } = service
   const { status, json, headers } = await operate([
     buyMug,
     insertOrder,
-    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/1/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' } },
+    {
+      table: 'order_items',
+      verb: 'insert',
+      data: {
+        order_id: { $ref: '/1/id' }, line: 1, product_sku: 'MUG-1', price: '7.50'
+      }
+    },
     { table: 'order_items', verb: 'select', filters: { order_id: { $ref: '/1/id' } }, columns: ['line', 'product_sku'] }
   ])
   t.equal(status, 200)
   t.match(headers, { 'content-type': 'application/json; charset=utf-8' })
   t.strictSame(json, {
     success: true,
-    data: { results: [{ updated: 1 }, { inserted: 1, id: 3 }, { inserted: 1, id: null }, { rows: [{ line: 1, product_sku: 'MUG-1' }], count: 1 }] }
+    data: {
+      results: [{ updated: 1 }, { inserted: 1, id: 3 }, { inserted: 1, id: null }, {
+        rows: [{ line: 1, product_sku: 'MUG-1' }], count: 1
+      }]
+    }
   })
   t.match(await sql('select order_id, line, price from order_items where order_id = 3'), [{ order_id: 3, line: 1 }])
 })
@@ -50,8 +71,20 @@ await test('all of them happen or none', async (t, service) => {
   const { operate } = service
   const refused = await operate([
     insertOrder,
-    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' } },
-    { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'CUP-1', price: '5.00' } }
+    {
+      table: 'order_items',
+      verb: 'insert',
+      data: {
+        order_id: { $ref: '/0/id' }, line: 1, product_sku: 'MUG-1', price: '7.50'
+      }
+    },
+    {
+      table: 'order_items',
+      verb: 'insert',
+      data: {
+        order_id: { $ref: '/0/id' }, line: 1, product_sku: 'CUP-1', price: '5.00'
+      }
+    }
   ])
   isRefusal(t, refused, { status: 409, code: 'UNIQUE_VIOLATION', why: 'the same line twice' })
   t.match(refused.json.error.details, [{ path: '/operations/2/data/order_id' }, { path: '/operations/2/data/line' }])
@@ -61,12 +94,21 @@ await test('all of them happen or none', async (t, service) => {
 await test('every error names its operation', async (t, service) => {
   const { operate } = service
   const cases: Array<[object, number, string, string]> = [
-    [{ table: 'orders', verb: 'select', filters: { nothing: 1 } }, 400, 'COLUMN_NOT_FOUND', '/operations/1/filters/nothing'],
-    [{ table: 'orders', verb: 'insert', data: { customer_id: 'x' } }, 400, 'INVALID_VALUE', '/operations/1/data/customer_id'],
+    [
+      { table: 'orders', verb: 'select', filters: { nothing: 1 } }, 400, 'COLUMN_NOT_FOUND',
+      '/operations/1/filters/nothing'
+    ],
+    [
+      { table: 'orders', verb: 'insert', data: { customer_id: 'x' } }, 400, 'INVALID_VALUE',
+      '/operations/1/data/customer_id'
+    ],
     [{ table: 'orders', verb: 'insert', data: {} }, 400, 'MISSING_COLUMN', '/operations/1/data/customer_id'],
     [{ table: 'nothing', verb: 'select' }, 404, 'TABLE_NOT_FOUND', '/operations/1/table'],
     [{ table: 'orders', verb: 'delete', filters: {} }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
-    [{ table: 'orders', verb: 'delete', filters: { id: { $nin: [] } } }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
+    [
+      { table: 'orders', verb: 'delete', filters: { id: { $nin: [] } } }, 400, 'FILTERS_REQUIRED',
+      '/operations/1/filters'
+    ],
     [{ table: 'orders', verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/operations/1/'],
     [{ table: 'orders', verb: 'drop' }, 400, 'INVALID_BODY', '/operations/1/verb'],
     [{ table: 'orders', verb: 'select', limit: 1001 }, 400, 'LIMIT_OUT_OF_RANGE', '/operations/1/limit'],
@@ -80,7 +122,11 @@ await test('every error names its operation', async (t, service) => {
   for (const [operation, status, code, path] of cases) {
     const answer = await operate([insertOrder, operation])
     isRefusal(t, answer, { status, code, why: JSON.stringify(operation) })
-    for (const detail of answer.json.error.details) t.ok(detail.path.startsWith(path), `${detail.path} begins with ${path}`)
+    for (const detail of answer.json.error.details) {
+      t.ok(
+        detail.path.startsWith(path), `${detail.path} begins with ${path}`
+      )
+    }
     t.not(answer.json.error.details.length, 0)
   }
   t.same(await counts(service), [2, 2])
@@ -88,8 +134,10 @@ await test('every error names its operation', async (t, service) => {
 
 await test('the fields of the body have their types and bounds', async (t, { operate }) => {
   const cases: Array<[unknown, string]> = [
-    [{}, '/operations'], [{ operations: [] }, '/operations'], [{ operations: {} }, '/operations'], [{ operations: Array(101).fill(insertOrder) }, '/operations'],
-    [{ operations: [insertOrder], isolation: 'chaos' }, '/isolation'], [{ operations: [insertOrder], dryRun: 1 }, '/dryRun'], [{ operations: [insertOrder], verb: 'select' }, '/verb']
+    [{}, '/operations'], [{ operations: [] }, '/operations'], [{ operations: {} }, '/operations'],
+    [{ operations: Array(101).fill(insertOrder) }, '/operations'],
+    [{ operations: [insertOrder], isolation: 'chaos' }, '/isolation'],
+    [{ operations: [insertOrder], dryRun: 1 }, '/dryRun'], [{ operations: [insertOrder], verb: 'select' }, '/verb']
   ]
   for (const [body, path] of cases) {
     const answer = await operate(body)
@@ -98,32 +146,57 @@ await test('the fields of the body have their types and bounds', async (t, { ope
   }
   const select = { table: 'orders', verb: 'select', limit: 1 }
   const messages: Array<[body: object, path: string, message: string]> = [
-    [{ operations: [select], height: 1 }, '/height', '"height" is not allowed here; the fields are operations, isolation, dryRun'],
+    [
+      { operations: [select], height: 1 }, '/height',
+      '"height" is not allowed here; the fields are operations, isolation, dryRun'
+    ],
     [{ operations: [{ ...select, lock: 1 }] }, '/operations/0/lock', '"lock" must be true or false'],
     [{ operations: [{ ...select, table: 1 }] }, '/operations/0/table', '"table" must be the name of a table'],
-    [{ operations: [{ ...select, dryRun: true }] }, '/operations/0/dryRun', '"dryRun" is not allowed in an operation; it belongs beside "operations"']
+    [
+      { operations: [{ ...select, dryRun: true }] }, '/operations/0/dryRun',
+      '"dryRun" is not allowed in an operation; it belongs beside "operations"'
+    ]
   ]
-  for (const [body, path, message] of messages) t.match((await operate(body)).json.error, { code: 'INVALID_BODY', message, details: [{ path }] })
+  for (const [body, path, message] of messages) {
+    t.match((await operate(body)).json.error, {
+      code: 'INVALID_BODY', message, details: [{ path }]
+    })
+  }
   isRefusal(t, await operate('[]'), { status: 400, code: 'INVALID_BODY', why: 'no object' })
-  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1.5}]}'), { status: 400, code: 'INVALID_BODY', why: 'a limit' })
-  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1e400}]}'), { status: 400, code: 'LIMIT_OUT_OF_RANGE', why: 'no infinity' })
+  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1.5}]}'), {
+    status: 400, code: 'INVALID_BODY', why: 'a limit'
+  })
+  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1e400}]}'), {
+    status: 400, code: 'LIMIT_OUT_OF_RANGE', why: 'no infinity'
+  })
   isRefusal(t, await operate('{'), { status: 400, code: 'INVALID_JSON', why: 'no JSON' })
   isRefusal(t, await operate([insertOrder], { method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'GET' })
-  isRefusal(t, await operate([insertOrder], { database: 'nothing' }), { status: 404, code: 'DATABASE_NOT_FOUND', why: 'no database' })
+  isRefusal(t, await operate([insertOrder], { database: 'nothing' }), {
+    status: 404, code: 'DATABASE_NOT_FOUND', why: 'no database'
+  })
   isRefusal(t, await operate([insertOrder], { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: 'no token' })
   t.equal((await operate(Array(100).fill({ table: 'orders', verb: 'select', limit: 1 }))).json.data.results.length, 100)
 }, ['sqlite'])
 
-await onEachEngine(t, 'the setting limits.operations is the most operations, which the document says and references reach', { schema, only: ['sqlite'], options: { limits: { operations: 150 } } }, async (t, { operate, server }) => {
+await onEachEngine(t, 'the setting limits.operations is the most operations, which the document says ' +
+  'and references reach', {
+  schema, only: ['sqlite'], options: { limits: { operations: 150 } }
+}, async (t, { operate, server }) => {
   const operations = 150
   const select = { table: 'orders', verb: 'select', limit: 1 }
   t.equal((await operate(Array(operations).fill(select))).json.data.results.length, operations)
   const refused = await operate(Array(operations + 1).fill(select))
   isRefusal(t, refused, { status: 400, code: 'INVALID_BODY', why: 'one more' })
-  t.match(refused.json.error, { message: `"operations" must be a list of 1 to ${operations} operations`, details: [{ path: '/operations' }] })
+  t.match(refused.json.error, {
+    message: `"operations" must be a list of 1 to ${operations} operations`, details: [{ path: '/operations' }]
+  })
   const last = `/${operations - 2}/count`
-  t.equal((await operate([...Array(operations - 1).fill(select), { ...select, filters: { id: { $gt: { $ref: last } } } }])).status, 200)
-  const document = (await server.app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${TOKEN}` } })).json()
+  t.equal((await operate([
+    ...Array(operations - 1).fill(select), { ...select, filters: { id: { $gt: { $ref: last } } } }
+  ])).status, 200)
+  const document = (await server.app.inject({
+    url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${TOKEN}` }
+  })).json()
   t.equal(document.components.schemas.OperationsRequest.properties.operations.maxItems, operations)
 })
 
@@ -136,29 +209,64 @@ await test('a reference is a value, exact to 64 bits, and never an operator', as
     t.equal(status, 200, text)
     return json.data.results
   }
-  await operate('{"operations": [{"table": "items", "verb": "insert", "data": {"big": 9007199254740993, "note": "a", "doc": {"$eq": {"$gt": 0}}}}]}')
-  await resultsOf(select({ id: 1 }), insert({ big: { $ref: '/0/rows/0/big' }, note: { $ref: '/0/rows/0/note' }, doc: { $ref: '/0/rows/0/doc' } }))
-  t.match(await sql('select cast(big as char) as big, note from items where id = 2'), [{ big: '9007199254740993', note: 'a' }])
-  t.match((await resultsOf(select({ id: 2 })))[0].rows, [{ doc: { $gt: 0 } }], 'an object that looks like operators is a value')
+  await operate('{"operations": [{"table": "items", "verb": "insert", "data": {"big": 9007199254740993, "note": "a", ' +
+    '"doc": {"$eq": {"$gt": 0}}}}]}')
+  await resultsOf(select({ id: 1 }), insert({
+    big: { $ref: '/0/rows/0/big' }, note: { $ref: '/0/rows/0/note' }, doc: { $ref: '/0/rows/0/doc' }
+  }))
+  t.match(await sql('select cast(big as char) as big, note from items where id = 2'), [
+    { big: '9007199254740993', note: 'a' }
+  ])
+  t.match(
+    (await resultsOf(select({ id: 2 })))[0].rows, [{ doc: { $gt: 0 } }],
+    'an object that looks like operators is a value'
+  )
   t.match((await resultsOf(select({ id: 1 }), select({ big: { $gte: { $ref: '/0/rows/0/big' } } })))[1], { count: 2 })
-  t.match((await resultsOf(select({ id: 1 }), select({ big: { $in: [5, { $ref: '/0/rows/0/big' }] } })))[1], { count: 2 })
+  t.match((await resultsOf(select({ id: 1 }), select({ big: { $in: [5, { $ref: '/0/rows/0/big' }] } })))[1], {
+    count: 2
+  })
   t.match((await resultsOf(select({ id: 1 }), select({ id: [{ $ref: '/0/count' }] })))[1], { count: 1 })
-  t.match((await resultsOf(select({ id: 1 }), select({ $or: [{ note: { $startsWith: { $ref: '/0/rows/0/note' } } }, { $not: { id: { $ref: '/0/count' } } }] })))[1], { count: 2 })
-  for (const filters of [{ $is: { id: { $ref: '/0/count' }, note: { $ref: '/0/rows/0/note' } } }, { big: { $is: { $ref: '/0/rows/0/big' } }, id: 1 }, { $not: { $is: { id: { $ref: '/0/count' } } } }]) {
+  t.match((await resultsOf(select({ id: 1 }), select({
+    $or: [{ note: { $startsWith: { $ref: '/0/rows/0/note' } } }, { $not: { id: { $ref: '/0/count' } } }]
+  })))[1], { count: 2 })
+  for (const filters of [
+    { $is: { id: { $ref: '/0/count' }, note: { $ref: '/0/rows/0/note' } } },
+    { big: { $is: { $ref: '/0/rows/0/big' } }, id: 1 }, { $not: { $is: { id: { $ref: '/0/count' } } } }
+  ]) {
     t.match((await resultsOf(select({ id: 1 }), select(filters)))[1], { count: 1 }, JSON.stringify(filters))
   }
-  t.match((await resultsOf(insert({ doc: { $eq: { $ref: '/0/id' } } }), select({ $is: { doc: { $ref: '/0/id' } } })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'in the row of $is, a JSON column may have such an object')
+  t.match(
+    (await resultsOf(insert({ doc: { $eq: { $ref: '/0/id' } } }), select({ $is: { doc: { $ref: '/0/id' } } })))[1].rows,
+    [{ doc: { $ref: '/0/id' } }], 'in the row of $is, a JSON column may have such an object'
+  )
   await sql('delete from items where id = 3')
-  t.match((await resultsOf(insert({ id: 3, doc: { $eq: { $ref: '/0/id' } } }), select({ id: 3 })))[1].rows, [{ doc: { $ref: '/0/id' } }], 'under $eq it is an ordinary object')
-  t.match((await resultsOf(insert({ doc: { a: { $ref: '/0/id' } } }), select({ id: 4 })))[1].rows, [{ doc: { a: { $ref: '/0/id' } } }], 'and within a JSON value')
+  t.match(
+    (await resultsOf(insert({ id: 3, doc: { $eq: { $ref: '/0/id' } } }), select({ id: 3 })))[1].rows,
+    [{ doc: { $ref: '/0/id' } }], 'under $eq it is an ordinary object'
+  )
+  t.match(
+    (await resultsOf(insert({ doc: { a: { $ref: '/0/id' } } }), select({ id: 4 })))[1].rows,
+    [{ doc: { a: { $ref: '/0/id' } } }], 'and within a JSON value'
+  )
   const refused: Array<[object[], string, string]> = [
     [[select({ id: 1 }), insert({ big: { $ref: '/1/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: { $ref: '/1/id' } }), select({})], 'INVALID_BODY', '/operations/0/filters/id'],
     [[select({ id: 1 }), insert({ big: { $ref: '' } })], 'INVALID_BODY', '/operations/1/data/big'],
-    [[select({ id: 1 }), select({ $is: { big: { $ref: '/1/count' } } })], 'INVALID_BODY', '/operations/1/filters/$is/big'],
-    [[select({ id: 1 }), select({ $is: { big: { $ref: '/0/rows/0/note' } } })], 'INVALID_VALUE', '/operations/1/filters/$is/big'],
-    [[select({ id: 1 }), { table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 } }], 'INVALID_VALUE', '/operations/1/data/big/$inc'],
-    [[select({ id: 1 }), { ...insert({ id: 1 }), onConflict: { key: ['id'], set: { big: { $ref: '/0/count' } } } }], 'INVALID_VALUE', '/operations/1/onConflict/set/big'],
+    [
+      [select({ id: 1 }), select({ $is: { big: { $ref: '/1/count' } } })], 'INVALID_BODY',
+      '/operations/1/filters/$is/big'
+    ],
+    [
+      [select({ id: 1 }), select({ $is: { big: { $ref: '/0/rows/0/note' } } })], 'INVALID_VALUE',
+      '/operations/1/filters/$is/big'
+    ],
+    [[select({ id: 1 }), {
+      table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 }
+    }], 'INVALID_VALUE', '/operations/1/data/big/$inc'],
+    [
+      [select({ id: 1 }), { ...insert({ id: 1 }), onConflict: { key: ['id'], set: { big: { $ref: '/0/count' } } } }],
+      'INVALID_VALUE', '/operations/1/onConflict/set/big'
+    ],
     [[select({ id: 1 }), insert({ big: { $ref: '0/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '/00/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '/0/~2' } })], 'INVALID_BODY', '/operations/1/data/big'],
@@ -171,10 +279,18 @@ await test('a reference is a value, exact to 64 bits, and never an operator', as
     [[select({ id: 1 }), insert({ big: { $ref: '/0' } })], 'INVALID_VALUE', '/operations/1/data/big'],
     [[select({ id: 1 }), insert({ big: { $ref: '/0/rows' } })], 'INVALID_VALUE', '/operations/1/data/big'],
     [[select({ id: 4 }), select({ big: { $ref: '/0/rows/0/big' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
-    [[select({ id: 4 }), select({ big: { $in: [1, { $ref: '/0/rows/0/big' }] } })], 'INVALID_VALUE', '/operations/1/filters/big/$in/1'],
+    [
+      [select({ id: 4 }), select({ big: { $in: [1, { $ref: '/0/rows/0/big' }] } })], 'INVALID_VALUE',
+      '/operations/1/filters/big/$in/1'
+    ],
     [[select({ id: 1 }), select({ big: { $ref: '/0/rows/0/doc' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
-    [[select({ id: 1 }), select({ big: { $null: { $ref: '/0/count' } } })], 'INVALID_VALUE', '/operations/1/filters/big/$null'],
-    [[select({ id: 1 }), { table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 } }], 'INVALID_VALUE', '/operations/1/data/big/$inc']
+    [
+      [select({ id: 1 }), select({ big: { $null: { $ref: '/0/count' } } })], 'INVALID_VALUE',
+      '/operations/1/filters/big/$null'
+    ],
+    [[select({ id: 1 }), {
+      table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 }
+    }], 'INVALID_VALUE', '/operations/1/data/big/$inc']
   ]
   for (const [operations, code, path] of refused) {
     const answer = await operate(operations)
@@ -182,13 +298,22 @@ await test('a reference is a value, exact to 64 bits, and never an operator', as
     t.equal(answer.json.error.details[0].path, path)
   }
   await resultsOf(select({ id: 4 }), insert({ big: { $ref: '/0/rows/0/big' }, note: { $ref: '/0/rows/0/note' } }))
-  t.match(await sql('select id, big, note from items where id > 4'), [{ big: null, note: null }], 'null is a value in data')
-  t.match((await operate([select({ id: 1 }), { table: 'items', verb: 'select', filters: { doc: [{ $ref: '/0/id' }] } }])).status, 200, 'an array is a value of a JSON column')
+  t.match(
+    await sql('select id, big, note from items where id > 4'), [{ big: null, note: null }], 'null is a value in data'
+  )
+  t.match((await operate([
+    select({ id: 1 }), { table: 'items', verb: 'select', filters: { doc: [{ $ref: '/0/id' }] } }
+  ])).status, 200, 'an array is a value of a JSON column')
 })
 
 await test('nothing is changed by a dry run', async (t, service) => {
   const { operate } = service
-  const { json } = await operate({ operations: [insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: '/0/id' } }, columns: ['note'] }], dryRun: true })
+  const { json } = await operate({
+    operations: [
+      insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: '/0/id' } }, columns: ['note'] }
+    ],
+    dryRun: true
+  })
   t.match(json.data, { results: [{ inserted: 1 }, { rows: [{ note: 'new' }], count: 1 }], dryRun: true })
   t.same(await counts(service), [2, 2])
 })
@@ -196,7 +321,9 @@ await test('nothing is changed by a dry run', async (t, service) => {
 await test('operations that only select read one snapshot', async (t, { operate, statements }) => {
   await operate([{ table: 'orders', verb: 'select' }, { table: 'customers', verb: 'select' }])
   t.match(statements(), [/^start transaction with consistent snapshot, read only$/, /^select/, /^select/])
-  await operate({ operations: [{ table: 'orders', verb: 'select', lock: true, filters: { id: 1 } }], isolation: 'serializable' })
+  await operate({
+    operations: [{ table: 'orders', verb: 'select', lock: true, filters: { id: 1 } }], isolation: 'serializable'
+  })
   t.match(statements(), [/^start transaction$/, /^select .* for update$/, /^commit$/])
 }, ['mariadb', 'mysql'])
 
@@ -219,27 +346,43 @@ await test('each operation is under its own permissions, and refusals come stage
     isRefusal(t, answer, { status, code, why: JSON.stringify(operations) })
     t.ok(answer.json.error.details[0].path.startsWith(path), answer.json.error.details[0].path)
   }
-  const [hidden, absent] = [await operate([select('customers')], { token }), await operate([select('nowhere')], { token })]
-  t.same(JSON.stringify(hidden.json).replaceAll('customers', 'nowhere'), JSON.stringify(absent.json), 'a hidden table is like one that does not exist')
+  const [hidden, absent] = [
+    await operate([select('customers')], { token }), await operate([select('nowhere')], { token })
+  ]
+  t.same(
+    JSON.stringify(hidden.json).replaceAll('customers', 'nowhere'), JSON.stringify(absent.json),
+    'a hidden table is like one that does not exist'
+  )
   t.same(statements(), [], 'nothing was sent')
 })
 
 await testLimited('the limits hold for the whole', async (t, { operate }) => {
-  const select = (filters: object, rest: object = {}) => ({ table: 'customers', verb: 'select', filters, columns: ['id'], ...rest })
+  const select = (filters: object, rest: object = {}) => ({
+    table: 'customers', verb: 'select', filters, columns: ['id'], ...rest
+  })
   t.equal((await operate([select({ id: 1, name: 'a' }), select({ id: 1, name: 'a' })])).status, 200)
-  isRefusal(t, await operate([select({ id: 1, name: 'a' }), select({ id: 1, name: 'a', status: 'new' })]), { status: 400, code: 'INVALID_BODY', why: 'five conditions' })
-  isRefusal(t, await operate([select({ id: [1, 2, 3] }), select({ id: [1, 2, 3, 4] })]), { status: 400, code: 'INVALID_BODY', why: 'seven values' })
+  isRefusal(t, await operate([select({ id: 1, name: 'a' }), select({ id: 1, name: 'a', status: 'new' })]), {
+    status: 400, code: 'INVALID_BODY', why: 'five conditions'
+  })
+  isRefusal(t, await operate([select({ id: [1, 2, 3] }), select({ id: [1, 2, 3, 4] })]), {
+    status: 400, code: 'INVALID_BODY', why: 'seven values'
+  })
   const all = { table: 'customers', verb: 'select' }
   t.equal((await operate([all])).status, 200)
   const large = await operate([all, all, all, all])
   isRefusal(t, large, { status: 422, code: 'RESULT_TOO_LARGE', why: 'together' })
-  isRefusal(t, await operate(Array(5).fill(select({ id: 1 }))), { status: 400, code: 'INVALID_BODY', why: 'five operations' })
+  isRefusal(t, await operate(Array(5).fill(select({ id: 1 }))), {
+    status: 400, code: 'INVALID_BODY', why: 'five operations'
+  })
 })
 
-await onEachEngine(t, 'a table that has changed is read again, and the operations run once more', { schema }, async (t, service) => {
+await onEachEngine(t, 'a table that has changed is read again, and the ' +
+  'operations run once more', { schema }, async (t, service) => {
   const { operate, sql, engine } = service
   const note = { table: 'orders', verb: 'insert', data: { customer_id: 1, note: 'x' } }
-  await sql(engine === 'sqlite' ? 'alter table orders rename column note to remark' : 'alter table orders change note remark varchar(50)')
+  await sql(engine === 'sqlite'
+    ? 'alter table orders rename column note to remark'
+    : 'alter table orders change note remark varchar(50)')
   const answer = await operate([insertOrder, note])
   isRefusal(t, answer, { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'it is gone, for now' })
   await sql('alter table settings add column extra int default 1')
@@ -247,32 +390,76 @@ await onEachEngine(t, 'a table that has changed is read again, and the operation
 })
 
 await test('a table without transactions is not written', async (t, { operate }) => {
-  isRefusal(t, await operate([insertOrder, { table: 'plain', verb: 'insert', data: { id: 1 } }]), { status: 422, code: 'NOT_SUPPORTED', why: 'MyISAM' })
+  isRefusal(t, await operate([insertOrder, { table: 'plain', verb: 'insert', data: { id: 1 } }]), {
+    status: 422, code: 'NOT_SUPPORTED', why: 'MyISAM'
+  })
   t.equal((await operate([insertOrder, { table: 'plain', verb: 'select' }])).status, 200)
 }, ['mariadb', 'mysql'])
 
 await test('a list of rows may refer to earlier results', async (t, service) => {
   const { operate, sql } = service
   const { json } = await operate([
-    { table: 'products', verb: 'insert', data: [{ sku: 'A', name: 'a', price: '1.00' }, { sku: 'B', name: 'b', price: '2.00' }], onConflict: { key: ['sku'] } },
+    {
+      table: 'products',
+      verb: 'insert',
+      data: [{ sku: 'A', name: 'a', price: '1.00' }, { sku: 'B', name: 'b', price: '2.00' }],
+      onConflict: { key: ['sku'] }
+    },
     insertOrder,
-    { table: 'order_items', verb: 'insert', data: [{ order_id: { $ref: '/1/id' }, line: 1, product_sku: 'A', price: '1.00' }, { order_id: { $ref: '/1/id' }, line: { $ref: '/0/inserted' }, product_sku: 'B', price: '2.00' }] }
+    {
+      table: 'order_items',
+      verb: 'insert',
+      data: [
+        { order_id: { $ref: '/1/id' }, line: 1, product_sku: 'A', price: '1.00' },
+        { order_id: { $ref: '/1/id' }, line: { $ref: '/0/inserted' }, product_sku: 'B', price: '2.00' }
+      ]
+    }
   ])
-  t.match(json, { success: true, data: { results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }] } })
-  t.match(await sql('select line, product_sku from order_items where order_id = 3 order by line'), [{ line: 1, product_sku: 'A' }, { line: 2, product_sku: 'B' }])
+  t.match(json, {
+    success: true,
+    data: {
+      results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }]
+    }
+  })
+  t.match(await sql('select line, product_sku from order_items where order_id = 3 order by line'), [
+    { line: 1, product_sku: 'A' }, { line: 2, product_sku: 'B' }
+  ])
 })
 
 await testLimited('what a write asks for besides holds in an operation', async (t, service) => {
   const { operate } = service
   const all = { id: { $gte: 0 } }
-  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'select', filters: all, expect: 5 }]), { status: 412, code: 'EXPECTATION_FAILED', why: 'four customers' })
-  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' }, expect: 0 }]), { status: 412, code: 'EXPECTATION_FAILED', why: 'one customer' })
-  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'update', filters: all, data: { name: 'x' } }]), { status: 422, code: 'RESULT_TOO_LARGE', why: 'more than three' })
+  isRefusal(t, await operate([insertOrder, { table: 'customers', verb: 'select', filters: all, expect: 5 }]), {
+    status: 412, code: 'EXPECTATION_FAILED', why: 'four customers'
+  })
+  isRefusal(t, await operate([
+    insertOrder, { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' }, expect: 0 }
+  ]), { status: 412, code: 'EXPECTATION_FAILED', why: 'one customer' })
+  isRefusal(
+    t, await operate([insertOrder, { table: 'customers', verb: 'update', filters: all, data: { name: 'x' } }]),
+    { status: 422, code: 'RESULT_TOO_LARGE', why: 'more than three' }
+  )
   t.same(await counts(service), [2, 2])
   const { json } = await operate([
-    { table: 'orders', verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2 }], returning: ['id', 'customer_id'] },
-    { table: 'orders', verb: 'update', filters: { id: { $ref: '/0/rows/1/id' } }, data: { customer_id: { $ref: '/0/rows/0/customer_id' } }, returning: '*', expect: 1 },
-    { table: 'orders', verb: 'delete', filters: { id: { $in: [{ $ref: '/0/rows/0/id' }, { $ref: '/1/rows/0/id' }] } }, returning: ['id'] },
+    {
+      table: 'orders', verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2 }], returning: ['id', 'customer_id']
+    },
+    {
+      table: 'orders',
+      verb: 'update',
+      filters: {
+        id: { $ref: '/0/rows/1/id' }
+      },
+      data: { customer_id: { $ref: '/0/rows/0/customer_id' } },
+      returning: '*',
+      expect: 1
+    },
+    {
+      table: 'orders',
+      verb: 'delete',
+      filters: { id: { $in: [{ $ref: '/0/rows/0/id' }, { $ref: '/1/rows/0/id' }] } },
+      returning: ['id']
+    },
     { table: 'customers', verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, orderBy: 'status' }
   ])
   const [{ rows: [first, second] }] = json.data.results
@@ -287,14 +474,22 @@ await testLimited('what a write asks for besides holds in an operation', async (
 await test('a dry run of a write needs the permission select', async (t, { operate }) => {
   const token = WRITER
   const update = { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' } }
-  isRefusal(t, await operate({ operations: [update], dryRun: true }, { token }), { status: 403, code: 'PERMISSION_DENIED', why: 'it tells of rows' })
+  isRefusal(t, await operate({ operations: [update], dryRun: true }, { token }), {
+    status: 403, code: 'PERMISSION_DENIED', why: 'it tells of rows'
+  })
   t.equal((await operate([update], { token })).status, 200)
 })
 
 await test('a reference of 200,000 steps finds nothing', async (t, { operate }) => {
-  const refer = (pointer: string) => operate([insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: pointer } } }])
+  const refer = (pointer: string) => operate([
+    insertOrder, { table: 'orders', verb: 'select', filters: { id: { $ref: pointer } } }
+  ])
   isRefusal(t, await refer(`/0${'/rows'.repeat(200_000)}`), { status: 400, code: 'INVALID_VALUE', why: 'many steps' })
-  for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) isRefusal(t, await refer(pointer), { status: 400, code: 'INVALID_BODY', why: pointer.slice(-10) })
+  for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) {
+    isRefusal(t, await refer(pointer), {
+      status: 400, code: 'INVALID_BODY', why: pointer.slice(-10)
+    })
+  }
   isRefusal(t, await refer('/0/a~1b\n~0'), { status: 400, code: 'INVALID_VALUE', why: 'escapes and a line feed' })
 }, ['sqlite'])
 
@@ -302,17 +497,28 @@ await testLimited('resultLimit counts bytes of the whole answer, not characters'
   await post('texts', { verb: 'insert', data: { id: 1, text: '中'.repeat(300) } })
   const select = { verb: 'select', table: 'texts' }
   t.match(await operate({ operations: [select, select] }), { status: 200 })
-  t.match(await operate({ operations: [select, select, select] }), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, '2,700 bytes of 900 characters')
+  t.match(
+    await operate({ operations: [select, select, select] }),
+    { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } }, '2,700 bytes of 900 characters'
+  )
 })
 
 await test('what a table cannot do comes after the mistake of a later operation', async (t, { operate }) => {
-  const own = { table: 'settings', verb: 'update', data: { level: 1 }, filters: { $some: { settings: { on: { id: 'id' } } } } }
-  t.match((await operate([own])).json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/operations/0/filters/$some/settings' }] })
-  t.match((await operate([own, { table: 'settings', verb: 'select', columns: ['nope'] }])).json.error, { code: 'COLUMN_NOT_FOUND', details: [{ path: '/operations/1/columns/0' }] })
+  const own = {
+    table: 'settings', verb: 'update', data: { level: 1 }, filters: { $some: { settings: { on: { id: 'id' } } } }
+  }
+  t.match((await operate([own])).json.error, {
+    code: 'NOT_SUPPORTED', details: [{ path: '/operations/0/filters/$some/settings' }]
+  })
+  t.match((await operate([own, { table: 'settings', verb: 'select', columns: ['nope'] }])).json.error, {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/operations/1/columns/0' }]
+  })
 })
 
 await test('a write to a view is refused before the mistake of a later operation', async (t, { operate }) => {
-  const { json } = await operate([{ table: 'order_lines', verb: 'update', filters: { id: 1 }, data: { x: 1 } }, { table: 'orders', verb: 'select', columns: ['nope'] }])
+  const { json } = await operate([{ table: 'order_lines', verb: 'update', filters: { id: 1 }, data: { x: 1 } }, {
+    table: 'orders', verb: 'select', columns: ['nope']
+  }])
   t.match(json.error, { code: 'PERMISSION_DENIED', message: /view/, details: [{ path: /^\/operations\/0/ }] })
 })
 

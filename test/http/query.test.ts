@@ -29,7 +29,8 @@ const tagged = (text: string) => ({
   'content-type': 'application/json; charset=utf-8'
 })
 
-await test('QUERY answers like POST of a select, whose verb may be left out, with an entity tag', async (t, service) => {
+await test('QUERY answers like POST of a select, whose verb may be left out, ' +
+  'with an entity tag', async (t, service) => {
   const fields = { columns: ['id', 'email'], orderBy: 'id', limit: 2 }
   const posted = await service.post('customers', { verb: 'select', ...fields })
   t.equal(posted.status, 200)
@@ -49,19 +50,32 @@ await test('If-None-Match with the tag makes it 304 without a body, after the st
   for (const known of [tag, `"other", ${tag}`, `W/${tag}`, '*']) {
     service.statements()
     const answer = await query(service, body, { 'if-none-match': known })
-    t.match(answer, { status: 304, text: '', headers: { etag: tag, 'cache-control': 'private, no-cache', 'accept-query': 'application/json' } }, known)
+    t.match(answer, {
+      status: 304,
+      text: '',
+      headers: {
+        etag: tag, 'cache-control': 'private, no-cache', 'accept-query': 'application/json'
+      }
+    }, known)
     t.equal(service.statements().length, 1, 'it saves bytes, not the database')
   }
   for (const known of ['"other"', tag.slice(1, -1)]) {
     t.match(await query(service, body, { 'if-none-match': known }), { status: 200, text }, known)
   }
   await service.sql("update customers set name = 'Changed' where id = 1")
-  t.match(await query(service, body, { 'if-none-match': tag }), { status: 200, json: { data: { rows: [{ name: 'Changed' }] } } })
-  isRefusal(t, await query(service, { filters: { nothing: 1 } }, { 'if-none-match': '*' }), { status: 400, code: 'COLUMN_NOT_FOUND', why: 'errors have no tag' })
+  t.match(await query(service, body, { 'if-none-match': tag }), {
+    status: 200, json: { data: { rows: [{ name: 'Changed' }] } }
+  })
+  isRefusal(t, await query(service, { filters: { nothing: 1 } }, { 'if-none-match': '*' }), {
+    status: 400, code: 'COLUMN_NOT_FOUND', why: 'errors have no tag'
+  })
 })
 
 await test('QUERY has no other verb', async (t, service) => {
-  for (const body of [{ verb: 'delete', filters: { id: 1 } }, { verb: 'insert', data: {} }, { verb: 'toString' }, { verb: null }, { verb: 1 }]) {
+  for (const body of [
+    { verb: 'delete', filters: { id: 1 } }, { verb: 'insert', data: {} }, { verb: 'toString' }, { verb: null },
+    { verb: 1 }
+  ]) {
     const refused = await query(service, body)
     isRefusal(t, refused, { status: 400, code: 'INVALID_BODY', why: JSON.stringify(body) })
     t.match(refused.json.error.details, [{ path: '/verb' }])
@@ -94,12 +108,18 @@ await test('options in the path are refused as with POST', async (t, { server })
   const authorization = { authorization: `Bearer ${TOKEN}` }
   for (const [method, path] of [['QUERY', 'shop/customers'], ['QUERY', 'shop'], ['POST', 'shop']]) {
     const payload = path === 'shop' ? { operations: [{ table: 'customers', verb: 'select' }] } : {}
-    const { statusCode, body } = await server.app.inject({ method: method as 'POST', url: `/api/${path}?dryRun=true`, headers: authorization, payload })
-    t.match([statusCode, JSON.parse(body).error], [400, { code: 'INVALID_BODY', message: /^The option "dryRun"/ }], `${method} ${path}`)
+    const { statusCode, body } = await server.app.inject({
+      method: method as 'POST', url: `/api/${path}?dryRun=true`, headers: authorization, payload
+    })
+    t.match(
+      [statusCode, JSON.parse(body).error], [400, { code: 'INVALID_BODY', message: /^The option "dryRun"/ }],
+      `${method} ${path}`
+    )
   }
 })
 
-await test('every answer to QUERY and OPTIONS names the media type of QUERY, and 405 names the methods', async (t, service) => {
+await test('every answer to QUERY and OPTIONS names the media type of QUERY, and 405 ' +
+  'names the methods', async (t, service) => {
   const { server } = service
   const accept = { 'accept-query': 'application/json' }
   t.match(await query(service, {}, {}, 'gone'), { status: 404, headers: accept })
@@ -113,8 +133,12 @@ await test('every answer to QUERY and OPTIONS names the media type of QUERY, and
   for (const url of ['/api/shop/customers', '/api/shop']) {
     t.match(await ask('QUERY', url), { statusCode: 415, headers: accept }, 'without a body')
     t.match(await ask('OPTIONS', url), { statusCode: 405, headers: { ...accept, allow: 'POST, QUERY' } }, url)
-    t.match(await ask('GET', url), { statusCode: 405, headers: { allow: 'POST, QUERY' }, body: /Method GET is not allowed here: use POST or QUERY/ }, url)
-    const preflight = await ask('OPTIONS', url, { origin: ORIGIN, 'access-control-request-method': 'QUERY', 'access-control-request-headers': 'if-none-match' })
+    t.match(await ask('GET', url), {
+      statusCode: 405, headers: { allow: 'POST, QUERY' }, body: /Method GET is not allowed here: use POST or QUERY/
+    }, url)
+    const preflight = await ask('OPTIONS', url, {
+      origin: ORIGIN, 'access-control-request-method': 'QUERY', 'access-control-request-headers': 'if-none-match'
+    })
     t.match(preflight, { statusCode: 204, headers: { ...accept, 'access-control-allow-methods': /QUERY/ } }, url)
   }
 })
@@ -126,14 +150,22 @@ await test('a stream has no tag, and a key is ignored', async (t, service) => {
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' },
     payload: '{"orderBy":"id"}'
   })
-  t.match(stream, { statusCode: 200, headers: { 'content-type': /ndjson/, 'accept-query': 'application/json', 'cache-control': 'no-store' } })
+  t.match(stream, {
+    statusCode: 200,
+    headers: {
+      'content-type': /ndjson/, 'accept-query': 'application/json', 'cache-control': 'no-store'
+    }
+  })
   t.notOk('etag' in stream.headers)
   t.match(await query(service, { filters: { id: 1 } }, { 'idempotency-key': '' }), { status: 200 })
 })
 
 await test('the documents name the method where the token may select', async (t, { server }) => {
   for (const [token, isQuery] of [[TOKEN, true], [writer, undefined]] as const) {
-    for (const [url, path] of [['/api/openapi.json', '/{database}/{table}'], ['/api/shop/openapi.json', '/shop/orders'], ['/api/shop/openapi.json', '/shop']] as const) {
+    for (const [url, path] of [
+      ['/api/openapi.json', '/{database}/{table}'], ['/api/shop/openapi.json', '/shop/orders'],
+      ['/api/shop/openapi.json', '/shop']
+    ] as const) {
       const { paths } = (await server.app.inject({ url, headers: { authorization: `Bearer ${token}` } })).json()
       t.equal(paths[path].post['x-query'], isQuery, `${path} ${token}`)
       t.equal(/QUERY/.test(paths[path].post.description), isQuery === true)

@@ -1,18 +1,23 @@
 /** Filters by related rows: `$some` and `$none`. */
 import t from 'tap'
-import { type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import {
+  type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService
+} from '../support/service.ts'
 
 const schema = (engine: EngineName): string[] => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
   return [
     `create table customers (id ${id}, name varchar(20) not null, city varchar(20))`,
     `create table orders (id ${id}, customer_id int, total decimal(8,2) not null, note varchar(20), placed_at datetime, foreign key (customer_id) references customers (id))`,
-    'create table order_items (order_id int not null, line int not null, sku varchar(10) not null, quantity int not null, primary key (order_id, line), foreign key (order_id) references orders (id))',
+    'create table order_items (order_id int not null, line int not null, sku varchar(10) not null, quantity int not ' +
+      'null, primary key (order_id, line), foreign key (order_id) references orders (id))',
     'create index of_customer on orders (customer_id)',
-    `create table payments (id ${id}, order_id int, amount decimal(8,2) not null)`, 'create index by_order on payments (order_id)',
+    `create table payments (id ${id}, order_id int, amount decimal(8,2) not null)`,
+    'create index by_order on payments (order_id)',
     'create view big_orders as select id, customer_id from orders where total > 15',
     "insert into customers values (1, 'Ada', 'London'), (2, 'Bob', null), (3, 'Cy', 'Oslo')",
-    "insert into orders values (1, 1, 10.5, null, '2020-01-01 00:00:00'), (2, 1, 20, 'x', '2999-01-01 00:00:00'), (3, 2, 30, null, null), (4, null, 40, null, null)",
+    "insert into orders values (1, 1, 10.5, null, '2020-01-01 00:00:00'), (2, 1, 20, 'x', '2999-01-01 00:00:00'), " +
+      '(3, 2, 30, null, null), (4, null, 40, null, null)',
     "insert into order_items values (1, 1, 'A', 2), (1, 2, 'B', 1), (2, 1, 'A', 5), (3, 1, 'B', 7), (3, 2, 'B', 8)",
     'insert into payments values (1, 1, 10), (2, 1, 0.5), (3, 3, 5), (4, null, 1)'
   ]
@@ -78,7 +83,8 @@ const cases: Array<[filters: object, ids: number[]]> = [
 const test = sharedOnEachEngine(t, {
   schema: (engine) => [
     ...schema(engine),
-    `create table t1 (id integer not null primary key, t1_id integer, ${engine === 'sqlite' ? '"up.id"' : '`up.id`'} integer, foreign key (t1_id) references t1 (id))`, 'create index up on t1 (t1_id)', 'insert into t1 values (1, null, 3), (2, 1, 2), (3, 2, 1)'
+    `create table t1 (id integer not null primary key, t1_id integer, ${engine === 'sqlite' ? '"up.id"' : '`up.id`'} integer, foreign key (t1_id) references t1 (id))`,
+    'create index up on t1 (t1_id)', 'insert into t1 values (1, null, 3), (2, 1, 2), (3, 2, 1)'
   ]
 })
 
@@ -87,53 +93,114 @@ await test('a count is refused by its place', async (t, { post, url }) => {
     const { status, json: { error } } = await post('orders', { ...body, filters })
     return [status, error?.code, error?.details[0]?.path]
   }
-  for (const count of [-1, 1.5, '2', null, {}, { $ne: 1 }, { $between: [1] }, { $gte: 100_001 }, { $between: [0, 100_001] }, 100_001]) {
+  for (const count of [
+    -1, 1.5, '2', null, {}, { $ne: 1 }, { $between: [1] }, { $gte: 100_001 }, { $between: [0, 100_001] }, 100_001
+  ]) {
     const place = await errorOf({ $some: { order_items: { count } } }) as string[]
     t.same(place.slice(0, 2), [400, 'INVALID_BODY'], JSON.stringify(count))
     t.match(place[2], /^\/filters\/\$some\/order_items\/count/)
   }
   const few = await startService(t, url, { options: { limits: { offset: 5 } } })
-  const counted = async (count: unknown): Promise<number> => (await few.post('orders', { verb: 'select', filters: { $some: { order_items: { count } } } })).status
-  t.same([await counted(5), await counted(6), await counted({ $between: [1, 5] }), await counted({ $lt: 6 })], [200, 400, 200, 400], 'at most limits.offset')
-  t.same(await errorOf({ $none: { order_items: { count: 1 } } }), [400, 'INVALID_BODY', '/filters/$none/order_items/count'])
-  t.same(await errorOf({ $some: { order_items: { count: { $gte: 0 } } } }, { verb: 'delete' }), [400, 'FILTERS_REQUIRED', '/filters'])
-  t.same(await errorOf({ $some: { orders: { on: { id: 'id' }, count: 0 } } }, { verb: 'delete' }), [422, 'NOT_SUPPORTED', '/filters/$some/orders'])
+  const counted = async (count: unknown): Promise<number> =>
+    (await few.post('orders', { verb: 'select', filters: { $some: { order_items: { count } } } })).status
+  t.same(
+    [await counted(5), await counted(6), await counted({ $between: [1, 5] }), await counted({ $lt: 6 })],
+    [200, 400, 200, 400], 'at most limits.offset'
+  )
+  t.same(await errorOf({ $none: { order_items: { count: 1 } } }), [
+    400, 'INVALID_BODY', '/filters/$none/order_items/count'
+  ])
+  t.same(await errorOf({ $some: { order_items: { count: { $gte: 0 } } } }, { verb: 'delete' }), [
+    400, 'FILTERS_REQUIRED', '/filters'
+  ])
+  t.same(await errorOf({ $some: { orders: { on: { id: 'id' }, count: 0 } } }, { verb: 'delete' }), [
+    422, 'NOT_SUPPORTED', '/filters/$some/orders'
+  ])
 })
 
 await test('reading stops at one row more than decides', async (t, { post, statements, engine }) => {
   await post('orders', { verb: 'select', filters: { $some: { order_items: { count: { $between: [2, 5] } } } } })
   const [sql = ''] = statements()
-  t.match(sql, engine === 'sqlite' ? /limit 1 offset \?\) is not null and .*limit 1 offset \?\) is null/ : /limit 1 offset 1\) is not null and .*limit 1 offset 5\) is null/)
+  t.match(sql, engine === 'sqlite'
+    ? /limit 1 offset \?\) is not null and .*limit 1 offset \?\) is null/
+    : /limit 1 offset 1\) is not null and .*limit 1 offset 5\) is null/)
 })
 
 await test('rows are selected by the rows that are related to them', async (t, { post, operate, statements }) => {
-  const select = async (filters: object, more: object = {}): Promise<any> => (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', filters, ...more })).json
+  const select = async (filters: object, more: object = {}): Promise<any> =>
+    (await post('orders', { verb: 'select', columns: ['id'], orderBy: 'id', filters, ...more })).json
   for (const [filters, ids] of cases) {
     const json = await select(filters)
-    t.same(json.data?.rows?.map(({ id }: { id: number }) => id), ids, `${JSON.stringify(filters)}: ${JSON.stringify(json.error)}`)
+    t.same(
+      json.data?.rows?.map(({ id }: { id: number }) => id), ids,
+      `${JSON.stringify(filters)}: ${JSON.stringify(json.error)}`
+    )
   }
   statements()
   await select({ $some: A })
   t.notMatch(statements().join(), /exists/i)
-  t.same((await select({ $some: A }, { after: null, limit: 1, total: true })).data, { rows: [{ id: 1 }], count: 1, next: { id: 1 }, total: 2 })
-  t.same((await select({ $some: A }, { after: { id: 1 }, limit: 5, expect: 1 })).data, { rows: [{ id: 2 }], count: 1, next: null })
+  t.same((await select({ $some: A }, { after: null, limit: 1, total: true })).data, {
+    rows: [{ id: 1 }], count: 1, next: { id: 1 }, total: 2
+  })
+  t.same((await select({ $some: A }, { after: { id: 1 }, limit: 5, expect: 1 })).data, {
+    rows: [{ id: 2 }], count: 1, next: null
+  })
   t.same((await select({ $none: A }, { offset: 1, limit: 1 })).data, { rows: [{ id: 4 }], count: 1, next: null })
   t.same((await select({ $some: A }, { expect: 3 })).error.code, 'EXPECTATION_FAILED')
-  const groups = await post('orders', { verb: 'select', filters: { $some: A }, groupBy: ['customer_id'], aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } }, having: { n: { $gt: 1 } } })
+  const groups = await post('orders', {
+    verb: 'select',
+    filters: {
+      $some: A
+    },
+    groupBy: ['customer_id'],
+    aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } },
+    having: { n: { $gt: 1 } }
+  })
   t.same(groups.json.data?.rows, [{ customer_id: 1, n: 2, sum: '30.50' }], groups.text)
-  t.same((await post('big_orders', { verb: 'select', filters: { $some: { order_items: { on, filters: { sku: 'A' } } } } })).json.data?.rows, [{ id: 2, customer_id: 1 }], 'the table itself may be a view')
-  const now = await select({ $some: { customers: { filters: { $some: { orders: { filters: { placed_at: { $gt: { $now: { days: 1 } } } } } } } } } })
+  t.same((await post('big_orders', {
+    verb: 'select', filters: { $some: { order_items: { on, filters: { sku: 'A' } } } }
+  })).json.data?.rows, [{ id: 2, customer_id: 1 }], 'the table itself may be a view')
+  const now = await select({
+    $some: { customers: { filters: { $some: { orders: { filters: { placed_at: { $gt: { $now: { days: 1 } } } } } } } } }
+  })
   t.same(now.data?.rows, [{ id: 1 }, { id: 2 }], JSON.stringify(now))
   const { json } = await operate([
     { table: 'order_items', verb: 'select', filters: { order_id: 2 } },
-    { table: 'orders', verb: 'select', columns: ['id'], orderBy: 'id', lock: true, filters: { $some: { order_items: { filters: { sku: { $ref: '/0/rows/0/sku' }, quantity: { $in: [{ $ref: '/0/rows/0/quantity' }] } } } } } },
-    { table: 'customers', verb: 'select', columns: ['id'], filters: { $some: { orders: { filters: { $some: { order_items: { filters: { quantity: { $ref: '/0/rows/0/quantity' } } } } } } } } }
+    {
+      table: 'orders',
+      verb: 'select',
+      columns: ['id'],
+      orderBy: 'id',
+      lock: true,
+      filters: {
+        $some: {
+          order_items: {
+            filters: { sku: { $ref: '/0/rows/0/sku' }, quantity: { $in: [{ $ref: '/0/rows/0/quantity' }] } }
+          }
+        }
+      }
+    },
+    {
+      table: 'customers',
+      verb: 'select',
+      columns: ['id'],
+      filters: {
+        $some: {
+          orders: { filters: { $some: { order_items: { filters: { quantity: { $ref: '/0/rows/0/quantity' } } } } } }
+        }
+      }
+    }
   ])
-  t.same(json.data?.results.slice(1).map(({ rows }: { rows: unknown }) => rows), [[{ id: 2 }], [{ id: 1 }]], JSON.stringify(json))
+  t.same(
+    json.data?.results.slice(1).map(({ rows }: { rows: unknown }) => rows), [[{ id: 2 }], [{ id: 1 }]],
+    JSON.stringify(json)
+  )
 })
 
-await test('members have filters by related rows, and rows can be sorted by members that are one', async (t, { post }) => {
-  const select = async (table: string, body: object): Promise<any> => (await post(table, { verb: 'select', ...body })).json
+await test('members have filters by related rows, and rows can be sorted by ' +
+  'members that are one', async (t, { post }) => {
+  const select = async (table: string, body: object): Promise<any> =>
+    (await post(table, { verb: 'select', ...body })).json
   const customer = { table: 'customers', columns: ['name'], filters: { $none: { orders: { filters: { note: 'x' } } } } }
   const members = await select('orders', {
     columns: ['id'],
@@ -141,8 +208,20 @@ await test('members have filters by related rows, and rows can be sorted by memb
     filters: { $some: { order_items: {} } },
     include: {
       customer,
-      items: { table: 'order_items', columns: ['line'], filters: { $some: { orders: { filters: { $some: { payments: { on } } } } } } },
-      n: { table: 'order_items', filters: { $some: { orders: { filters: { customer_id: 1 } } } }, aggregates: { n: { $count: '*' } } }
+      items: {
+        table: 'order_items',
+        columns: ['line'],
+        filters: {
+          $some: { orders: { filters: { $some: { payments: { on } } } } }
+        }
+      },
+      n: {
+        table: 'order_items',
+        filters: { $some: { orders: { filters: { customer_id: 1 } } } },
+        aggregates: {
+          n: { $count: '*' }
+        }
+      }
     }
   })
   t.same(members.data?.rows, [
@@ -150,10 +229,26 @@ await test('members have filters by related rows, and rows can be sorted by memb
     { id: 2, customer: null, items: [], n: { n: 1 } },
     { id: 3, customer: { name: 'Bob' }, items: [{ line: 1 }, { line: 2 }], n: { n: 0 } }
   ], JSON.stringify(members))
-  const include = { customer: { table: 'customers', columns: ['name'] }, bill: { table: 'customers' }, items: { table: 'order_items' }, n: { table: 'order_items', aggregates: { n: { $count: '*' } } } }
-  const sums = { table: 'order_items', aggregates: { q: { $sum: 'quantity' }, sku: { $max: 'sku' }, b: { $count: '*', filters: { sku: 'B' } } } }
-  const ofFirst = { table: 'order_items', filters: { $some: { orders: { filters: { customer_id: 1 } } }, quantity: { $gt: 1 } }, aggregates: { n: { $countDistinct: 'sku' } } }
-  const computed = { include: { ...include, sums, ofFirst, paid: { table: 'payments', on, aggregates: { sum: { $sum: 'amount' } } } } }
+  const include = {
+    customer: { table: 'customers', columns: ['name'] },
+    bill: { table: 'customers' },
+    items: { table: 'order_items' },
+    n: { table: 'order_items', aggregates: { n: { $count: '*' } } }
+  }
+  const sums = {
+    table: 'order_items',
+    aggregates: {
+      q: { $sum: 'quantity' }, sku: { $max: 'sku' }, b: { $count: '*', filters: { sku: 'B' } }
+    }
+  }
+  const ofFirst = {
+    table: 'order_items',
+    filters: { $some: { orders: { filters: { customer_id: 1 } } }, quantity: { $gt: 1 } },
+    aggregates: { n: { $countDistinct: 'sku' } }
+  }
+  const computed = {
+    include: { ...include, sums, ofFirst, paid: { table: 'payments', on, aggregates: { sum: { $sum: 'amount' } } } }
+  }
   const orders: Array<[orderBy: unknown, ids: number[], more?: object]> = [
     ['customer.name, id', [4, 1, 2, 3]],
     ['customer.name DESC, id DESC', [3, 2, 1, 4]],
@@ -175,7 +270,10 @@ await test('members have filters by related rows, and rows can be sorted by memb
   ]
   for (const [orderBy, ids, more] of orders) {
     const json = await select('orders', { columns: ['id'], orderBy, include, ...more })
-    t.same(json.data?.rows?.map(({ id }: { id: number }) => id), ids, `${JSON.stringify(orderBy)}: ${JSON.stringify(json.error)}`)
+    t.same(
+      json.data?.rows?.map(({ id }: { id: number }) => id), ids,
+      `${JSON.stringify(orderBy)}: ${JSON.stringify(json.error)}`
+    )
   }
   const refused: Array<[body: object, code: string, path: string]> = [
     [{ orderBy: 'customer.name', include, after: null }, 'INVALID_ORDER_BY', '/orderBy'],
@@ -196,17 +294,38 @@ await test('members have filters by related rows, and rows can be sorted by memb
     [{ orderBy: 'customer.name' }, 'INVALID_ORDER_BY', '/orderBy'],
     [{ groupBy: ['customer_id'], orderBy: [{ customer: { name: 'ASC' } }] }, 'INVALID_ORDER_BY', '/orderBy/0/customer']
   ]
-  for (const [body, code, path] of refused) t.match((await select('orders', body)).error, { code, details: [{ path }] }, JSON.stringify(body))
+  for (const [body, code, path] of refused) {
+    t.match(
+      (await select('orders', body)).error, { code, details: [{ path }] }, JSON.stringify(body)
+    )
+  }
 })
 
 await test('a column that is really called like a column of a member goes first', async (t, { post }) => {
-  const include = { up: { table: 't1', on: { t1_id: 'id' }, columns: ['id'] }, down: { table: 't1', on: { id: 't1_id' }, columns: ['id'] } }
-  const ids = async (body: object): Promise<unknown> => (await post('t1', { verb: 'select', columns: ['id'], ...body })).json.data?.rows.map(({ id }: { id: number }) => id)
+  const include = {
+    up: { table: 't1', on: { t1_id: 'id' }, columns: ['id'] },
+    down: {
+      table: 't1', on: { id: 't1_id' }, columns: ['id']
+    }
+  }
+  const ids = async (body: object): Promise<unknown> =>
+    (await post('t1', { verb: 'select', columns: ['id'], ...body })).json.data?.rows.map(({ id }: { id: number }) => id)
   t.same(await ids({ orderBy: 'up.id', include }), [3, 2, 1])
   t.same(await ids({ orderBy: [{ up: { id: 'DESC' } }], include }), [3, 2, 1])
-  t.same(await ids({ orderBy: [{ up: { id: 'ASC' } }], include, offset: 0 }), [1, 2, 3], 'the key of the table completes the order')
-  t.same(await ids({ orderBy: 'id', filters: { $some: { t1: { on: { id: 't1_id' } } } } }), [1, 2], 'a table is related to itself, and called like an alias')
-  t.same(await ids({ orderBy: 'id', filters: { $some: { t1: { on: { t1_id: 'id' }, filters: { $some: { t1: { on: { t1_id: 'id' } } } } } } } }), [3])
+  t.same(
+    await ids({ orderBy: [{ up: { id: 'ASC' } }], include, offset: 0 }), [1, 2, 3],
+    'the key of the table completes the order'
+  )
+  t.same(
+    await ids({ orderBy: 'id', filters: { $some: { t1: { on: { id: 't1_id' } } } } }), [1, 2],
+    'a table is related to itself, and called like an alias'
+  )
+  t.same(await ids({
+    orderBy: 'id',
+    filters: {
+      $some: { t1: { on: { t1_id: 'id' }, filters: { $some: { t1: { on: { t1_id: 'id' } } } } } }
+    }
+  }), [3])
 })
 
 // What is refused of `$some` and `$none`: with which code, and at which place.
@@ -216,15 +335,21 @@ const refused: Schema = (engine) => {
   return [
     `create table customers (id ${id}, name varchar(20) not null)`,
     `create table orders (id ${id}, customer_id int, billed_to int, note varchar(10), foreign key (customer_id) references customers (id), foreign key (billed_to) references customers (id))`,
-    'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, line), foreign key (order_id) references orders (id))',
+    'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, ' +
+      'line), foreign key (order_id) references orders (id))',
     'create view all_orders as select id, customer_id from orders',
     ...Array.from({ length: 11 }, (_, index) => `create table t${index} (id ${id})`),
     "insert into orders values (1, null, null, 'x')", "insert into items values (1, 1, 'A')"
   ]
 }
 
-const nested = (levels: number): object => levels === 0 ? {} : { $some: { items: { filters: levels === 1 ? {} : { $some: { orders: { filters: nested(levels - 2) } } } } } }
-const many = (count: number, member: object): object => Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, member]))
+const nested = (levels: number): object => levels === 0
+  ? {}
+  : {
+      $some: { items: { filters: levels === 1 ? {} : { $some: { orders: { filters: nested(levels - 2) } } } } }
+    }
+const many = (count: number, member: object): object =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, member]))
 
 /** `path`: behind `/filters`. */
 const refusedFilters: Array<[filters: object, code: string, path: string, message: RegExp]> = [
@@ -239,75 +364,156 @@ const refusedFilters: Array<[filters: object, code: string, path: string, messag
   [{ $some: { items: { on: {} } } }, 'INVALID_BODY', '/$some/items/on', /columns/],
   [{ $some: { items: { on: { id: 1 } } } }, 'INVALID_BODY', '/$some/items/on/id', /columns/],
   [{ $some: { items: { filters: [] } } }, 'INVALID_BODY', '/$some/items/filters', /filters/],
-  [{ $some: { items: { filters: { $some: {} } } } }, 'INVALID_BODY', '/$some/items/filters/$some', /at least one member/],
+  [
+    { $some: { items: { filters: { $some: {} } } } }, 'INVALID_BODY', '/$some/items/filters/$some',
+    /at least one member/
+  ],
   [{ $some: { nothing: {} } }, 'TABLE_NOT_FOUND', '/$some/nothing', /"nothing"/],
   [{ $not: { $some: { x: { table: 'nothing' } } } }, 'TABLE_NOT_FOUND', '/$not/$some/x/table', /"nothing"/],
   [{ nothing: 1, $some: { nothing: {} } }, 'TABLE_NOT_FOUND', '/$some/nothing', /"nothing"/],
   [{ $some: { all_orders: {} } }, 'INVALID_BODY', '/$some/all_orders', /say "on"/],
-  [{ $some: { customers: {} } }, 'INVALID_BODY', '/$some/customers', /(?=.*\{"customer_id":"id"\})(?=.*\{"billed_to":"id"\})/],
+  [
+    { $some: { customers: {} } }, 'INVALID_BODY', '/$some/customers',
+    /(?=.*\{"customer_id":"id"\})(?=.*\{"billed_to":"id"\})/
+  ],
   [{ $some: { t0: {} } }, 'INVALID_BODY', '/$some/t0', /no foreign key/],
   [{ $some: { items: { on: { note: 'order_id' } } } }, 'INVALID_BODY', '/$some/items/on', /cannot relate/],
   [{ $some: { items: { on: { id: 'line' } } } }, 'INVALID_BODY', '/$some/items/on', /begins with "line"/],
   [{ $some: { items: { filters: { nothing: 1 } } } }, 'COLUMN_NOT_FOUND', '/$some/items/filters/nothing', /"nothing"/],
-  [{ $some: { items: { filters: { $or: [{ line: 'x' }] } } } }, 'INVALID_VALUE', '/$some/items/filters/$or/0/line', /"line"/],
+  [
+    { $some: { items: { filters: { $or: [{ line: 'x' }] } } } }, 'INVALID_VALUE', '/$some/items/filters/$or/0/line',
+    /"line"/
+  ],
   [nested(4), 'INVALID_BODY', '/$some/items/filters/$some/orders/filters/$some/items/filters/$some', /3 levels/],
   [{ $some: many(257, { table: 'items' }) }, 'INVALID_BODY', '/$some/m256', /256 conditions/],
-  [{ $some: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`t${index}`, { on: { id: 'id' } }])) }, 'INVALID_BODY', '/$some/t10', /10 different tables/],
+  [
+    { $some: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`t${index}`, { on: { id: 'id' } }])) },
+    'INVALID_BODY', '/$some/t10', /10 different tables/
+  ],
   [{ id: { $some: { items: {} } } }, 'INVALID_BODY', '/id/$some', /not an operator/]
 ]
 
 const testRefusals = sharedOnEachEngine(t, { schema: refused })
 
 await testRefusals('what is wrong with a filter by related rows has its place', async (t, { post, operate }) => {
-  const refusal = (json: any) => ({ code: json.error?.code, path: json.error?.details[0]?.path, message: json.error?.message })
+  const refusal = (json: any) => ({
+    code: json.error?.code, path: json.error?.details[0]?.path, message: json.error?.message
+  })
   for (const [filters, code, path, message] of refusedFilters) {
-    t.match(refusal((await post('orders', { verb: 'select', filters })).json), { code, path: `/filters${path}`, message }, JSON.stringify(filters))
-    t.match(refusal((await post('orders', { verb: 'update', filters, data: { note: 'y' } })).json), { code, path: `/filters${path}`, message }, JSON.stringify(filters))
+    t.match(
+      refusal((await post('orders', { verb: 'select', filters })).json), { code, path: `/filters${path}`, message },
+      JSON.stringify(filters)
+    )
+    t.match(
+      refusal((await post('orders', { verb: 'update', filters, data: { note: 'y' } })).json),
+      { code, path: `/filters${path}`, message }, JSON.stringify(filters)
+    )
   }
   const [[filters, code, path]] = refusedFilters.slice(-7) as [typeof refusedFilters[number]]
-  t.match(refusal((await post('items', { verb: 'select', include: { order: { table: 'orders', filters } } })).json), { code, path: `/include/order/filters${path}` })
-  t.match(refusal((await post('items', { verb: 'select', include: { order: { table: 'orders', filters: { $some: {} } } } })).json), { code: 'INVALID_BODY', path: '/include/order/filters/$some' })
-  const included = (inner: object, filters: object) => ({ verb: 'select', include: { order: { table: 'orders', include: { customer: { table: 'customers', on: { customer_id: 'id' }, filters: { $some: { orders: { on: { id: 'customer_id' }, filters: inner } } } } }, filters } } })
+  t.match(refusal((await post('items', { verb: 'select', include: { order: { table: 'orders', filters } } })).json), {
+    code, path: `/include/order/filters${path}`
+  })
+  t.match(refusal((await post('items', {
+    verb: 'select', include: { order: { table: 'orders', filters: { $some: {} } } }
+  })).json), { code: 'INVALID_BODY', path: '/include/order/filters/$some' })
+  const included = (inner: object, filters: object) => ({
+    verb: 'select',
+    include: {
+      order: {
+        table: 'orders',
+        include: {
+          customer: {
+            table: 'customers',
+            on: { customer_id: 'id' },
+            filters: {
+              $some: { orders: { on: { id: 'customer_id' }, filters: inner } }
+            }
+          }
+        },
+        filters
+      }
+    }
+  })
   t.equal((await post('items', included({}, nested(2)))).status, 200, 'levels of both together')
-  t.match(refusal((await post('items', included(nested(1), {}))).json), { code: 'INVALID_BODY', path: '/include/order/include/customer/filters/$some/orders/filters/$some', message: /3 levels/ })
-  t.match(refusal((await post('items', included({}, nested(3)))).json), { code: 'INVALID_BODY', path: '/include/order/filters/$some/items/filters/$some/orders/filters/$some', message: /3 levels/ })
-  t.match(refusal((await operate([{ table: 'orders', verb: 'select', filters: { $some: { nothing: {} } } }])).json), { code: 'TABLE_NOT_FOUND', path: '/operations/0/filters/$some/nothing' })
-  t.match(refusal((await operate([{ table: 'orders', verb: 'select' }, { table: 'orders', verb: 'select', filters: { $some: { items: { filters: { sku: { $ref: '/1/id' } } } } } }])).json), { code: 'INVALID_BODY', path: '/operations/1/filters/$some/items/filters/sku' })
+  t.match(refusal((await post('items', included(nested(1), {}))).json), {
+    code: 'INVALID_BODY',
+    path: '/include/order/include/customer/filters/$some/orders/filters/$some',
+    message: /3 levels/
+  })
+  t.match(refusal((await post('items', included({}, nested(3)))).json), {
+    code: 'INVALID_BODY',
+    path: '/include/order/filters/$some/items/filters/$some/orders/filters/$some',
+    message: /3 levels/
+  })
+  t.match(refusal((await operate([{ table: 'orders', verb: 'select', filters: { $some: { nothing: {} } } }])).json), {
+    code: 'TABLE_NOT_FOUND', path: '/operations/0/filters/$some/nothing'
+  })
+  t.match(refusal((await operate([{ table: 'orders', verb: 'select' }, {
+    table: 'orders', verb: 'select', filters: { $some: { items: { filters: { sku: { $ref: '/1/id' } } } } }
+  }])).json), { code: 'INVALID_BODY', path: '/operations/1/filters/$some/items/filters/sku' })
   const some = { $some: { items: {} } }
   for (const [body, path] of [
     [{ groupBy: ['note'], having: some }, '/having/$some'],
-    [{ include: { items: { aggregates: { n: { $count: '*', filters: { $not: { $none: 5 } } } } } } }, '/include/items/aggregates/n/filters/$not/$none']
+    [
+      { include: { items: { aggregates: { n: { $count: '*', filters: { $not: { $none: 5 } } } } } } },
+      '/include/items/aggregates/n/filters/$not/$none'
+    ]
   ] as const) {
-    t.match(refusal((await post('orders', { verb: 'select', ...body })).json), { code: 'INVALID_BODY', path, message: /not allowed here/ }, path)
-    t.match(refusal((await operate([{ table: 'orders', verb: 'select', ...body }])).json), { code: 'INVALID_BODY', path: `/operations/0${path}`, message: /not allowed here/ }, path)
+    t.match(refusal((await post('orders', { verb: 'select', ...body })).json), {
+      code: 'INVALID_BODY', path, message: /not allowed here/
+    }, path)
+    t.match(refusal((await operate([{ table: 'orders', verb: 'select', ...body }])).json), {
+      code: 'INVALID_BODY', path: `/operations/0${path}`, message: /not allowed here/
+    }, path)
   }
   t.equal((await post('orders', { verb: 'select', filters: nested(3) })).status, 200)
-  t.equal((await post('orders', { verb: 'select', filters: { $some: many(256, { table: 'items' }) } })).json.data?.count, 1, 'as many as conditions are allowed')
-  t.equal((await post('orders', { verb: 'update', data: { note: 'z' }, filters: { $none: many(120, { table: 'items', filters: { sku: 'B' } }) } })).json.data?.updated, 1)
+  t.equal(
+    (await post('orders', { verb: 'select', filters: { $some: many(256, { table: 'items' }) } })).json.data?.count, 1,
+    'as many as conditions are allowed'
+  )
+  t.equal((await post('orders', {
+    verb: 'update', data: { note: 'z' }, filters: { $none: many(120, { table: 'items', filters: { sku: 'B' } }) }
+  })).json.data?.updated, 1)
   const depth = 20_000
-  t.equal((await post('orders', `{"verb":"select","filters":${'{"$not":'.repeat(depth)}{"$some":{}}${'}'.repeat(depth + 1)}`)).status, 400)
-  t.equal((await post('orders', `{"verb":"select","filters":${'{"$some":{"items":{"filters":'.repeat(depth)}{}${'}}}'.repeat(depth)}}`)).status, 400)
+  t.equal((await post(
+    'orders', `{"verb":"select","filters":${'{"$not":'.repeat(depth)}{"$some":{}}${'}'.repeat(depth + 1)}`
+  )).status, 400)
+  t.equal((await post(
+    'orders', `{"verb":"select","filters":${'{"$some":{"items":{"filters":'.repeat(depth)}{}${'}}}'.repeat(depth)}}`
+  )).status, 400)
 })
 
 await testRefusals('a setting of 0 levels refuses them', async (t, { url }) => {
   const { post } = await startService(t, url, { options: { limits: { include: { levels: 0 } } } })
-  t.match((await post('orders', { verb: 'select', filters: { $some: { items: {} } } })).json.error, { code: 'INVALID_BODY', message: /limits\.include/ })
+  t.match((await post('orders', { verb: 'select', filters: { $some: { items: {} } } })).json.error, {
+    code: 'INVALID_BODY', message: /limits\.include/
+  })
 }, ['sqlite'])
 
 // Updates and deletes of rows by the rows that are related to them: what they change, refuse and lock.
 
 const written: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
-  const trigger = (name: string, when: string, table: string, statement: string): string => `create trigger ${name} ${when} on ${table} for each row ${engine === 'sqlite' ? `begin ${statement}; end` : statement}`
+  const trigger = (name: string, when: string, table: string, statement: string): string =>
+    `create trigger ${name} ${when} on ${table} for each row ${engine === 'sqlite' ? `begin ${statement}; end` : statement}`
   const routine = [
-    `create table hidden_log (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`, 'create index hidden_of on hidden_log (order_id)',
-    ...engine === 'sqlite' ? [] : ['create procedure note_down (given int) insert into hidden_log (order_id) values (given)', 'create trigger orders_deleted after delete on orders for each row call note_down(old.id)']
+    `create table hidden_log (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`,
+    'create index hidden_of on hidden_log (order_id)',
+    ...engine === 'sqlite'
+      ? []
+      : [
+          'create procedure note_down (given int) insert into hidden_log (order_id) values (given)',
+          'create trigger orders_deleted after delete on orders for each row call note_down(old.id)'
+        ]
   ]
   return [
     `create table orders (id ${id}, status varchar(10) not null, total int not null)`,
-    'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, line), foreign key (order_id) references orders (id) on delete cascade)',
-    `create table log (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`, 'create index log_of on log (order_id)',
-    `create table deep (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`, 'create index deep_of on deep (order_id)',
+    'create table items (order_id int not null, line int not null, sku varchar(10) not null, primary key (order_id, ' +
+      'line), foreign key (order_id) references orders (id) on delete cascade)',
+    `create table log (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`,
+    'create index log_of on log (order_id)',
+    `create table deep (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, order_id int)`,
+    'create index deep_of on deep (order_id)',
     trigger('orders_changed', 'after update', 'orders', 'insert into log (order_id) values (new.id)'),
     trigger('log_written', 'after insert', 'log', 'insert into deep (order_id) values (new.order_id)'),
     ...routine,
@@ -318,8 +524,10 @@ const written: Schema = (engine) => {
 
 const SOLD = { items: { filters: { sku: 'A' } } }
 
-await onEachEngine(t, 'an update and a delete change the rows that their filters by related rows select', { schema: written }, async (t, { post, operate, sql }) => {
-  const statuses = async (): Promise<string> => (await sql('select status from orders order by id')).map(({ status }) => status).join()
+await onEachEngine(t, 'an update and a delete change the rows that their filters by ' +
+  'related rows select', { schema: written }, async (t, { post, operate, sql }) => {
+  const statuses = async (): Promise<string> =>
+    (await sql('select status from orders order by id')).map(({ status }) => status).join()
   const write = async (table: string, body: object): Promise<any> => (await post(table, body)).json
   const update = { verb: 'update', filters: { $some: SOLD }, data: { status: 'a' } }
   t.same((await write('orders', { ...update, dryRun: true })).data, { updated: 2, dryRun: true })
@@ -328,45 +536,103 @@ await onEachEngine(t, 'an update and a delete change the rows that their filters
   t.equal(await statuses(), 'new,new,new,new')
   t.same((await write('orders', update)).data, { updated: 2 })
   t.equal(await statuses(), 'a,a,new,new')
-  t.same((await write('orders', { verb: 'update', filters: { $none: SOLD }, data: { status: 'b' }, returning: ['id', 'status'], expect: 2 })).data, { updated: 2, rows: [{ id: 3, status: 'b' }, { id: 4, status: 'b' }] })
-  t.same((await write('orders', { verb: 'update', filters: { $some: { items: { filters: { sku: { $in: [] } } } } }, data: { status: 'c' } })).data, { updated: 0 })
-  t.same((await write('items', { verb: 'delete', filters: { $some: { orders: { filters: { status: 'b' } } } }, returning: '*' })).data, { deleted: 1, rows: [{ order_id: 3, line: 1, sku: 'B' }] })
+  t.same((await write('orders', {
+    verb: 'update', filters: { $none: SOLD }, data: { status: 'b' }, returning: ['id', 'status'], expect: 2
+  })).data, { updated: 2, rows: [{ id: 3, status: 'b' }, { id: 4, status: 'b' }] })
+  t.same((await write('orders', {
+    verb: 'update', filters: { $some: { items: { filters: { sku: { $in: [] } } } } }, data: { status: 'c' }
+  })).data, { updated: 0 })
+  t.same((await write('items', {
+    verb: 'delete', filters: { $some: { orders: { filters: { status: 'b' } } } }, returning: '*'
+  })).data, { deleted: 1, rows: [{ order_id: 3, line: 1, sku: 'B' }] })
   const done = await operate([
     { table: 'orders', verb: 'select', columns: ['id', 'status'], filters: { id: 4 } },
-    { table: 'items', verb: 'update', filters: { $some: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } } }, data: { sku: 'C' } },
-    { table: 'items', verb: 'update', filters: { $none: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } } }, data: { sku: 'C' }, expect: 3 }
+    {
+      table: 'items',
+      verb: 'update',
+      filters: { $some: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } } },
+      data: { sku: 'C' }
+    },
+    {
+      table: 'items',
+      verb: 'update',
+      filters: {
+        $none: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } }
+      },
+      data: { sku: 'C' },
+      expect: 3
+    }
   ])
   t.same(done.json.data?.results.slice(1), [{ updated: 0 }, { updated: 3 }], done.text)
-  t.same((await write('orders', { verb: 'delete', filters: { $none: { items: {} } }, expect: { $lte: 5 } })).data, { deleted: 2 })
+  t.same((await write('orders', { verb: 'delete', filters: { $none: { items: {} } }, expect: { $lte: 5 } })).data, {
+    deleted: 2
+  })
   t.equal(await statuses(), 'a,a')
 })
 
 const writes: Array<[table: string, body: object, code: string, path: string]> = [
-  ['orders', { verb: 'update', filters: { $none: { items: { filters: { sku: { $in: [] } } } } } }, 'FILTERS_REQUIRED', '/filters'],
-  ['orders', { verb: 'delete', filters: { $or: [{ id: 1 }, { $not: { $some: { items: { filters: { sku: { $in: [] } } } } } }] } }, 'FILTERS_REQUIRED', '/filters'],
-  ['orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } } }, 'NOT_SUPPORTED', '/filters/$some/orders'],
-  ['orders', { verb: 'delete', filters: { $or: [{ id: 1 }, { $none: { x: { table: 'orders', on: { id: 'id' } } } }] } }, 'NOT_SUPPORTED', '/filters/$or/1/$none/x/table'],
-  ['orders', { verb: 'update', filters: { $some: { items: { filters: { $some: { orders: {} } } } } } }, 'NOT_SUPPORTED', '/filters/$some/items/filters/$some/orders'],
+  [
+    'orders', { verb: 'update', filters: { $none: { items: { filters: { sku: { $in: [] } } } } } }, 'FILTERS_REQUIRED',
+    '/filters'
+  ],
+  ['orders', {
+    verb: 'delete', filters: { $or: [{ id: 1 }, { $not: { $some: { items: { filters: { sku: { $in: [] } } } } } }] }
+  }, 'FILTERS_REQUIRED', '/filters'],
+  [
+    'orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } } }, 'NOT_SUPPORTED',
+    '/filters/$some/orders'
+  ],
+  [
+    'orders',
+    { verb: 'delete', filters: { $or: [{ id: 1 }, { $none: { x: { table: 'orders', on: { id: 'id' } } } }] } },
+    'NOT_SUPPORTED', '/filters/$or/1/$none/x/table'
+  ],
+  [
+    'orders', { verb: 'update', filters: { $some: { items: { filters: { $some: { orders: {} } } } } } },
+    'NOT_SUPPORTED', '/filters/$some/items/filters/$some/orders'
+  ],
   ['orders', { verb: 'update', filters: { $some: { log: { on } } } }, 'NOT_SUPPORTED', '/filters/$some/log'],
-  ['orders', { verb: 'update', filters: { $some: { items: { filters: { $none: { deep: { on: { order_id: 'order_id' } } } } } } } }, 'NOT_SUPPORTED', '/filters/$some/items/filters/$none/deep'],
-  ['orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] }, 'COLUMN_NOT_FOUND', '/returning/0'],
-  ['orders', { verb: 'delete', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] }, 'COLUMN_NOT_FOUND', '/returning/0'],
-  ['orders', { verb: 'update', filters: { nothing: 1, $some: { orders: { on: { id: 'id' } } } } }, 'COLUMN_NOT_FOUND', '/filters/nothing'],
-  ['orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, data: { nothing: 1 } }, 'COLUMN_NOT_FOUND', '/data/nothing']
+  ['orders', {
+    verb: 'update', filters: { $some: { items: { filters: { $none: { deep: { on: { order_id: 'order_id' } } } } } } }
+  }, 'NOT_SUPPORTED', '/filters/$some/items/filters/$none/deep'],
+  [
+    'orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] },
+    'COLUMN_NOT_FOUND', '/returning/0'
+  ],
+  [
+    'orders', { verb: 'delete', filters: { $some: { orders: { on: { id: 'id' } } } }, returning: ['nothing'] },
+    'COLUMN_NOT_FOUND', '/returning/0'
+  ],
+  [
+    'orders', { verb: 'update', filters: { nothing: 1, $some: { orders: { on: { id: 'id' } } } } }, 'COLUMN_NOT_FOUND',
+    '/filters/nothing'
+  ],
+  [
+    'orders', { verb: 'update', filters: { $some: { orders: { on: { id: 'id' } } } }, data: { nothing: 1 } },
+    'COLUMN_NOT_FOUND', '/data/nothing'
+  ]
 ]
 
-await onEachEngine(t, 'what a write itself changes cannot select its rows', { schema: written }, async (t, { post, sql, engine }) => {
+await onEachEngine(t, 'what a write itself changes ' +
+  'cannot select its rows', { schema: written }, async (t, { post, sql, engine }) => {
   for (const [table, body, code, path] of writes) {
-    const { json } = await post(table, 'data' in body || (body as { verb: string }).verb === 'delete' ? body : { ...body, data: { status: 'x' } })
+    const { json } = await post(
+      table, 'data' in body || (body as { verb: string }).verb === 'delete' ? body : { ...body, data: { status: 'x' } }
+    )
     t.match(json.error, { code, details: [{ path }] }, JSON.stringify(body))
   }
   t.same(await sql("select * from orders where status <> 'new'"), [])
-  t.same((await post('log', { verb: 'update', filters: { $some: { orders: { on: { order_id: 'id' } } } }, data: { order_id: 1 } })).json.data, { updated: 0 }, 'a trigger of another event does not count')
+  t.same((await post('log', {
+    verb: 'update', filters: { $some: { orders: { on: { order_id: 'id' } } } }, data: { order_id: 1 }
+  })).json.data, { updated: 0 }, 'a trigger of another event does not count')
   const { status, json } = await post('orders', { verb: 'delete', filters: { $none: { hidden_log: { on } } } })
   if (engine === 'sqlite') t.same(json.data, { deleted: 4 })
   else {
     t.equal(status, 422)
-    t.match(json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/filters' }] }, 'only the database knows what a routine writes')
+    t.match(
+      json.error, { code: 'NOT_SUPPORTED', details: [{ path: '/filters' }] },
+      'only the database knows what a routine writes'
+    )
     t.equal((await sql('select * from orders')).length, 4)
     t.same(await sql('select * from hidden_log'), [])
   }
@@ -379,7 +645,8 @@ async function isFree ({ sql }: Service, row: string): Promise<boolean> {
 
 const grant = { permissions: ['select', 'insert', 'update', 'delete'] } as const
 
-await onEachEngine(t, 'the rows that filters find stay locked until the write ends, and are those of now', { schema: written, only: ['mariadb', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'the rows that filters find stay locked until the write ends, ' +
+  'and are those of now', { schema: written, only: ['mariadb', 'mysql'] }, async (t, service) => {
   const { server: { rows }, sql } = service
   const filters = { $some: { items: { filters: { sku: 'A', line: 1 } } } }
   const requests: Array<[name: string, body: object]> = [
@@ -395,25 +662,34 @@ await onEachEngine(t, 'the rows that filters find stay locked until the write en
       t.equal(await isFree(service, 'items where order_id = 1 and line = 2'), true, `${name}: a row that was not read`)
     })
   }
-  for (const [sku, body] of [['Y', { verb: 'select', columns: ['id'], lock: true }], ['Z', { verb: 'update', data: { total: 7 }, returning: ['id'] }]] as const) {
+  for (const [sku, body] of [['Y', { verb: 'select', columns: ['id'], lock: true }], [
+    'Z', { verb: 'update', data: { total: 7 }, returning: ['id'] }
+  ]] as const) {
     await rows.transaction('shop', async (tx) => {
       await tx.execute({ table: 'items', body: { verb: 'select' }, grant })
       await sql(`insert into items values (4, ${sku === 'Y' ? 1 : 2}, '${sku}')`)
-      t.match(await tx.execute({ table: 'orders', body: { ...body, filters: { $some: { items: { filters: { sku } } } } }, grant } as any), { rows: [{ id: 4 }] }, `${sku}: a row that came after the snapshot`)
+      t.match(await tx.execute({
+        table: 'orders', body: { ...body, filters: { $some: { items: { filters: { sku } } } } }, grant
+      } as any), { rows: [{ id: 4 }] }, `${sku}: a row that came after the snapshot`)
     })
   }
 })
 
-/** Two kinds of writers at the same time: those who close orders without items, and those who add items to open orders. */
+/**
+ * Two kinds of writers at the same time: those who close orders without items, and those who add items to open orders.
+ */
 await onEachEngine(t, 'no order is closed that has items, whoever adds them meanwhile', {
   schema: (engine: EngineName) => [
     `create table orders (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, status varchar(10) not null)`,
-    'create table items (order_id int not null, line int not null, primary key (order_id, line), foreign key (order_id) references orders (id))',
+    'create table items (order_id int not null, line int not null, primary key (order_id, line), foreign key ' +
+      '(order_id) references orders (id))',
     ...Array.from({ length: 12 }, (_, index) => `insert into orders values (${index + 1}, 'open')`)
   ]
 }, async (t, { post, operate, sql }) => {
   const ids = Array.from({ length: 12 }, (_, index) => index + 1)
-  const closing = ids.map((id) => post('orders', { verb: 'update', filters: { id, $none: { items: {} } }, data: { status: 'closed' } }))
+  const closing = ids.map(
+    (id) => post('orders', { verb: 'update', filters: { id, $none: { items: {} } }, data: { status: 'closed' } })
+  )
   const adding = ids.map((order) => operate([
     { table: 'orders', verb: 'select', filters: { id: order, status: 'open' }, lock: true, expect: 1 },
     { table: 'items', verb: 'insert', data: { order_id: order, line: 1 } }
@@ -428,41 +704,58 @@ await onEachEngine(t, 'no order is closed that has items, whoever adds them mean
 
 const cascading: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
-  const trigger = (name: string, when: string, table: string): string => `create trigger ${name} ${when} on ${table} for each row ${engine === 'sqlite' ? `begin insert into ${name} (parent_id) values (1); end` : `insert into ${name} (parent_id) values (1)`}`
+  const trigger = (name: string, when: string, table: string): string =>
+    `create trigger ${name} ${when} on ${table} for each row ${engine === 'sqlite' ? `begin insert into ${name} (parent_id) values (1); end` : `insert into ${name} (parent_id) values (1)`}`
   return [
     `create table parents (id ${id}, code int not null unique)`,
     `create table children (id ${id}, parent_id int, foreign key (parent_id) references parents (id) on delete cascade)`,
     `create table loose (id ${id}, code int, foreign key (code) references parents (code) on delete set null on update cascade)`,
-    ...['children_deleted', 'loose_updated', 'loose_deleted'].flatMap((name) => [`create table ${name} (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, parent_id int)`, `create index ${name}_of on ${name} (parent_id)`]),
-    trigger('children_deleted', 'after delete', 'children'), trigger('loose_updated', 'after update', 'loose'), trigger('loose_deleted', 'after delete', 'loose'),
+    ...['children_deleted', 'loose_updated', 'loose_deleted'].flatMap((name) => [
+      `create table ${name} (id ${engine === 'sqlite' ? id : 'int not null auto_increment primary key'}, parent_id int)`,
+      `create index ${name}_of on ${name} (parent_id)`
+    ]),
+    trigger('children_deleted', 'after delete', 'children'), trigger('loose_updated', 'after update', 'loose'),
+    trigger('loose_deleted', 'after delete', 'loose'),
     'insert into parents values (1, 1)', 'insert into children values (1, 1)', 'insert into loose values (1, 1)'
   ]
 }
 
-await onEachEngine(t, 'on SQLite a trigger that a cascade fires counts as a write of the statement; servers fire none', { schema: cascading }, async (t, { post, engine, sql }) => {
-  for (const [body, tables] of [[{ verb: 'delete' }, ['children_deleted', 'loose_updated']], [{ verb: 'update', data: { code: 2 } }, ['loose_updated']]] as const) {
+await onEachEngine(t, 'on SQLite a trigger that a cascade fires counts as a write of the statement; ' +
+  'servers fire none', { schema: cascading }, async (t, { post, engine, sql }) => {
+  for (const [body, tables] of [[{ verb: 'delete' }, ['children_deleted', 'loose_updated']], [
+    { verb: 'update', data: { code: 2 } }, ['loose_updated']
+  ]] as const) {
     for (const table of ['children_deleted', 'loose_updated', 'loose_deleted']) {
       const { json } = await post('parents', { ...body, filters: { $some: { [table]: { on: { id: 'parent_id' } } } } })
-      if (engine === 'sqlite' && (tables as readonly string[]).includes(table)) t.match(json.error, { code: 'NOT_SUPPORTED', details: [{ path: `/filters/$some/${table}` }] }, `${body.verb} ${table}`)
-      else t.same(json.data, body.verb === 'delete' ? { deleted: 0 } : { updated: 0 }, `${body.verb} ${table}`)
+      if (engine === 'sqlite' && (tables as readonly string[]).includes(table)) {
+        t.match(
+          json.error, { code: 'NOT_SUPPORTED', details: [{ path: `/filters/$some/${table}` }] }, `${body.verb} ${table}`
+        )
+      } else t.same(json.data, body.verb === 'delete' ? { deleted: 0 } : { updated: 0 }, `${body.verb} ${table}`)
     }
   }
   t.same(await sql('select code from parents'), [{ code: 1 }])
 })
 
-await onEachEngine(t, 'an update changes the rows that its filters select, whatever its cascades do to their related rows', {
+await onEachEngine(t, 'an update changes the rows that its filters select, whatever its cascades do to ' +
+  'their related rows', {
   schema: () => [
     'create table parts (id integer primary key, a int not null unique, x int)',
     'create table uses (id integer primary key, a int, x int, foreign key (a) references parts (a) on update cascade)',
-    'create index by_x on uses (x, id)', 'insert into parts values (1, 1, 7), (2, 2, 7), (3, 3, 8)', 'insert into uses values (1, 1, 7)'
+    'create index by_x on uses (x, id)', 'insert into parts values (1, 1, 7), (2, 2, 7), (3, 3, 8)',
+    'insert into uses values (1, 1, 7)'
   ]
 }, async (t, { post, sql }) => {
   const filters = { $some: { uses: { on: { x: 'x' }, filters: { a: { $lte: 5 } } } } }
   const data = { a: { $inc: 10 } }
   t.match((await post('parts', { verb: 'update', data, filters, dryRun: true })).json, { data: { updated: 2 } })
   t.match((await post('parts', { verb: 'update', data, filters, expect: 2 })).json, { data: { updated: 2 } })
-  t.match((await post('parts', { verb: 'update', data, filters: { $some: { uses: { on: { x: 'x' }, filters: { a: { $lte: 15 } } } } } })).json, { data: { updated: 2 } })
+  t.match((await post('parts', {
+    verb: 'update', data, filters: { $some: { uses: { on: { x: 'x' }, filters: { a: { $lte: 15 } } } } }
+  })).json, { data: { updated: 2 } })
   await sql('update parts set a = id')
-  const { json } = await post('parts', { verb: 'update', data: { a: { $inc: 10 } }, filters, returning: ['id', 'a'], expect: 2 })
+  const { json } = await post('parts', {
+    verb: 'update', data: { a: { $inc: 10 } }, filters, returning: ['id', 'a'], expect: 2
+  })
   t.same(json.data, { rows: [{ id: 1, a: 11 }, { id: 2, a: 12 }], updated: 2 })
 })

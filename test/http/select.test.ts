@@ -13,11 +13,18 @@ const test = sharedOnEachEngine(t, {
     const types = engine === 'sqlite' ? ['text', 'text', 'blob'] : ['mediumtext', 'longtext', 'longblob']
     return [
       ...shop[engine === 'sqlite' ? 'sqlite' : 'mysql'],
-      'create table numbers (n int not null primary key)', `insert into numbers values ${Array.from({ length: LOTS }, (_, index) => `(${index + 1})`).join(', ')}`,
-      `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null, ${quote(engine, ' x')} integer not null, doc json null)`, 'insert into odd values (1, 2, 1, null), (2, 1, 1, null), (3, 2, 0, null)',
+      'create table numbers (n int not null primary key)',
+      `insert into numbers values ${Array.from({ length: LOTS }, (_, index) => `(${index + 1})`).join(', ')}`,
+      `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null, ${quote(engine, ' x')} integer not null, doc json null)`,
+      'insert into odd values (1, 2, 1, null), (2, 1, 1, null), (3, 2, 0, null)',
       `create table long_texts (id integer not null primary key, ${types.flatMap((type, index) => [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`,
       'create table renamed (v1 int not null, v0 int not null)', 'insert into renamed values (1, 30), (2, 20), (3, 10)',
-      ...engine === 'sqlite' ? [] : ["create table labelled (id int not null primary key, labels set('b', 'a', 'c') not null)", "insert into labelled values (1, 'c'), (2, 'a,b'), (3, ''), (4, 'b'), (5, 'a')"]
+      ...engine === 'sqlite'
+        ? []
+        : [
+            "create table labelled (id int not null primary key, labels set('b', 'a', 'c') not null)",
+            "insert into labelled values (1, 'c'), (2, 'a,b'), (3, ''), (4, 'b'), (5, 'a')"
+          ]
     ]
   }
 })
@@ -34,9 +41,16 @@ t.test('the test that CONTRIBUTING.md shows is one of these', async (t) => {
 })
 
 await test('select returns the rows that the filters select', async (t, { post }) => {
-  const { status, json } = await post('customers', { verb: 'select', columns: ['name', 'id', 'credit'], filters: { status: 'new' }, orderBy: 'id DESC' })
+  const { status, json } = await post('customers', {
+    verb: 'select', columns: ['name', 'id', 'credit'], filters: { status: 'new' }, orderBy: 'id DESC'
+  })
   t.equal(status, 200)
-  t.same(json, { success: true, data: { rows: [{ name: 'Grace', id: 2, credit: '0.99' }, { name: 'Ada', id: 1, credit: '12.50' }], count: 2 } })
+  t.same(json, {
+    success: true,
+    data: {
+      rows: [{ name: 'Grace', id: 2, credit: '0.99' }, { name: 'Ada', id: 1, credit: '12.50' }], count: 2
+    }
+  })
 })
 
 await test('a select that matches no row returns an empty list', async (t, { post }) => {
@@ -48,7 +62,9 @@ await test('a select that matches no row returns an empty list', async (t, { pos
 
 await test('a select returns 100 rows by default and at most 1000', async (t, { post, statements }) => {
   for (const [limit, count] of [[undefined, 100], [1, 1], [250, 250], [1000, 1000]] as const) {
-    const { json: { data } } = await post('numbers', { verb: 'select', orderBy: 'n', ...(limit !== undefined && { limit }) })
+    const { json: { data } } = await post('numbers', {
+      verb: 'select', orderBy: 'n', ...(limit !== undefined && { limit })
+    })
     t.equal(data.count, count, `limit ${limit}`)
     t.same(data.rows, Array.from({ length: count }, (_, index) => ({ n: index + 1 })))
   }
@@ -56,7 +72,9 @@ await test('a select returns 100 rows by default and at most 1000', async (t, { 
   for (const limit of [0, -1, 1001, 100000]) {
     const { status, json } = await post('numbers', { verb: 'select', limit })
     t.equal(status, 400)
-    t.match(json.error, { code: 'LIMIT_OUT_OF_RANGE', message: /1 to 1000/, details: [{ path: '/limit' }] }, `limit ${limit}`)
+    t.match(
+      json.error, { code: 'LIMIT_OUT_OF_RANGE', message: /1 to 1000/, details: [{ path: '/limit' }] }, `limit ${limit}`
+    )
   }
   for (const limit of [1.5, '10', null, true]) {
     const { status, json } = await post('numbers', { verb: 'select', limit })
@@ -66,13 +84,28 @@ await test('a select returns 100 rows by default and at most 1000', async (t, { 
   t.same(statements(), [], 'no statement was sent')
 })
 
-await test('the keys of a row are in the order of "columns", or in the order of the table', async (t, { post, engine }) => {
-  const asked = await post('customers', { verb: 'select', columns: ['note', 'id', 'email', 'name'], filters: { id: 1 } })
-  t.equal(asked.text, '{"success":true,"data":{"rows":[{"note":null,"id":1,"email":"ada@example.com","name":"Ada"}],"count":1}}')
+await test('the keys of a row are in the order of "columns", or in the ' +
+  'order of the table', async (t, { post, engine }) => {
+  const asked = await post('customers', {
+    verb: 'select', columns: ['note', 'id', 'email', 'name'], filters: { id: 1 }
+  })
+  t.equal(
+    asked.text,
+    '{"success":true,"data":{"rows":[{"note":null,"id":1,"email":"ada@example.com","name":"Ada"}],"count":1}}'
+  )
 
   const all = await post('customers', { verb: 'select', filters: { id: 4 } })
   const created = engine === 'sqlite' ? '2026-04-02T03:04:05' : '2026-04-02T03:04:05.000'
-  const row = { id: 4, email: 'zoë@example.com', name: 'Zoë', status: 'old', credit: '1000000.01', note: 'rush it', created_at: created, login: engine === 'sqlite' ? 'ZOë@EXAMPLE.COM' : 'ZOË@EXAMPLE.COM' }
+  const row = {
+    id: 4,
+    email: 'zoë@example.com',
+    name: 'Zoë',
+    status: 'old',
+    credit: '1000000.01',
+    note: 'rush it',
+    created_at: created,
+    login: engine === 'sqlite' ? 'ZOë@EXAMPLE.COM' : 'ZOË@EXAMPLE.COM'
+  }
   t.equal(all.text, `{"success":true,"data":{"rows":[${JSON.stringify(row)}],"count":1}}`)
 })
 
@@ -114,7 +147,9 @@ await test('a plain null matches NULL, a list matches any of its values', async 
 
 await test('a select reads views as it reads tables', async (t, { post }) => {
   const { json } = await post('order_lines', { verb: 'select', filters: { order_id: 1 }, orderBy: 'line DESC' })
-  t.same(json.data, { rows: [{ order_id: 1, line: 2, product_sku: 'CUP-1' }, { order_id: 1, line: 1, product_sku: 'MUG-1' }], count: 2 })
+  t.same(json.data, {
+    rows: [{ order_id: 1, line: 2, product_sku: 'CUP-1' }, { order_id: 1, line: 1, product_sku: 'MUG-1' }], count: 2
+  })
 })
 
 const refusals: Array<[why: string, body: object, code: string, path: string]> = [
@@ -146,39 +181,61 @@ await test('an invalid select is rejected before a statement is sent', async (t,
 // orderBy over HTTP: both forms, what each rejects, and the order of a SET.
 
 await test('orderBy in objects takes columns of any name, also with a comma', async (t, { post, statements }) => {
-  const ids = async (orderBy: unknown): Promise<number[]> => (await post('odd', { verb: 'select', columns: ['id'], orderBy })).json.data?.rows.map(({ id }: { id: number }) => id)
+  const ids = async (orderBy: unknown): Promise<number[]> => (await post('odd', {
+    verb: 'select', columns: ['id'], orderBy
+  })).json.data?.rows.map(({ id }: { id: number }) => id)
   t.same(await ids([{ 'a,b': 'ASC' }, { id: 'DESC' }]), [2, 3, 1])
   t.same(await ids([{ ' x': 'dEsC' }, { 'a,b': 'asc' }]), [2, 1, 3])
   t.same(await ids('id DESC'), [3, 2, 1])
   statements()
   const refused: Array<[orderBy: string, code: string, path: string]> = [
-    ['[{"id":"UP"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC","a,b":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{}]', 'INVALID_ORDER_BY', '/orderBy'], ['[]', 'INVALID_ORDER_BY', '/orderBy'],
-    ['[{"id":1}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC "}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC"},{"id":"DESC"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"doc":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'],
-    ['["id"]', 'INVALID_BODY', '/orderBy'], ['[{"id":"ASC"},"id"]', 'INVALID_BODY', '/orderBy'], ['[null]', 'INVALID_BODY', '/orderBy'], ['[1.0]', 'INVALID_BODY', '/orderBy'], ['[["id"]]', 'INVALID_BODY', '/orderBy'],
-    ['{"id":"ASC"}', 'INVALID_BODY', '/orderBy'], ['1', 'INVALID_BODY', '/orderBy'], ['null', 'INVALID_BODY', '/orderBy'],
-    ['[{"nope":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/nope'], ['[{"__proto__":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/__proto__']
+    ['[{"id":"UP"}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC","a,b":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'],
+    ['[{}]', 'INVALID_ORDER_BY', '/orderBy'], ['[]', 'INVALID_ORDER_BY', '/orderBy'],
+    ['[{"id":1}]', 'INVALID_ORDER_BY', '/orderBy'], ['[{"id":"ASC "}]', 'INVALID_ORDER_BY', '/orderBy'], [
+      '[{"id":"ASC"},{"id":"DESC"}]', 'INVALID_ORDER_BY', '/orderBy'
+    ], ['[{"doc":"ASC"}]', 'INVALID_ORDER_BY', '/orderBy'],
+    ['["id"]', 'INVALID_BODY', '/orderBy'], ['[{"id":"ASC"},"id"]', 'INVALID_BODY', '/orderBy'], [
+      '[null]', 'INVALID_BODY', '/orderBy'
+    ], ['[1.0]', 'INVALID_BODY', '/orderBy'], ['[["id"]]', 'INVALID_BODY', '/orderBy'],
+    ['{"id":"ASC"}', 'INVALID_BODY', '/orderBy'], ['1', 'INVALID_BODY', '/orderBy'],
+    ['null', 'INVALID_BODY', '/orderBy'],
+    ['[{"nope":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/nope'],
+    ['[{"__proto__":"ASC"}]', 'COLUMN_NOT_FOUND', '/orderBy/0/__proto__']
   ]
   for (const [orderBy, code, path] of refused) {
-    t.match((await post('odd', `{"verb":"select","orderBy":${orderBy}}`)).json.error, { code, details: [{ path }] }, orderBy)
+    t.match((await post('odd', `{"verb":"select","orderBy":${orderBy}}`)).json.error, {
+      code, details: [{ path }]
+    }, orderBy)
   }
   t.same(statements(), [])
 })
 
 await test('a SET is ordered by the positions of its members', async (t, { post }) => {
   for (const [orderBy, ids] of [['labels', [3, 4, 5, 2, 1]], [[{ labels: 'DESC' }], [1, 2, 5, 4, 3]]]) {
-    t.same((await post('labelled', { verb: 'select', columns: ['id'], orderBy })).json.data.rows.map(({ id }: { id: number }) => id), ids)
+    t.same((await post('labelled', { verb: 'select', columns: ['id'], orderBy })).json.data.rows.map(
+      ({ id }: { id: number }) => id
+    ), ids)
   }
 }, ['mariadb', 'mysql'])
 
 await test('orderBy takes columns of long texts, whatever memory the server has for sorting', async (t, { post }) => {
   const start = 'x'.repeat(20_000)
   const rest = { a1: '', b0: '', b1: '', a2: '', b2: '' }
-  for (const [id, end] of [[1, 'b'], [2, 'c'], [3, 'a']] as const) t.match(await post('long_texts', { verb: 'insert', data: { ...rest, id, a0: start + end } }), { status: 200 })
+  for (const [id, end] of [[1, 'b'], [2, 'c'], [3, 'a']] as const) {
+    t.match(
+      await post('long_texts', { verb: 'insert', data: { ...rest, id, a0: start + end } }), { status: 200 }
+    )
+  }
   const orderBy = ['a1', 'b0', 'b1', 'a2', 'b2', 'a0'].map((name) => ({ [name]: 'ASC' }))
-  t.match((await post('long_texts', { verb: 'select', columns: ['id'], orderBy })).json.data, { rows: [{ id: 3 }, { id: 1 }, { id: 2 }] })
+  t.match((await post('long_texts', { verb: 'select', columns: ['id'], orderBy })).json.data, {
+    rows: [{ id: 3 }, { id: 1 }, { id: 2 }]
+  })
 })
 
-await test('rows are ordered by the column, not by another column that has its name as an alias', async (t, { post }) => {
-  const { json } = await post('renamed', { verb: 'select', columns: ['v1', 'v0'], orderBy: 'v0', filters: { v1: { $gt: 1 } } })
+await test('rows are ordered by the column, not by another column that has ' +
+  'its name as an alias', async (t, { post }) => {
+  const { json } = await post('renamed', {
+    verb: 'select', columns: ['v1', 'v0'], orderBy: 'v0', filters: { v1: { $gt: 1 } }
+  })
   t.same(json.data.rows, [{ v1: 3, v0: 10 }, { v1: 2, v0: 20 }])
 })

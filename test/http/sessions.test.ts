@@ -1,8 +1,13 @@
-/** What a statement leaves behind on its connection: session variables that triggers set, and snapshots that are ended by the next statement. */
+/**
+ * What a statement leaves behind on its connection: session variables that triggers set, and snapshots that are ended
+ * by the next statement.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
-import { type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import {
+  type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService
+} from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createUser } from '../support/users.ts'
 
@@ -25,7 +30,8 @@ const state = (isolation: string): string => `create function session_state() re
   if(@@foreign_key_checks, 1, 0), if(@@unique_checks, 1, 0), if(@@sql_auto_is_null, 1, 0), @@${isolation})`
 const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0 READ-COMMITTED'
 
-const trigger = (table: string, event: string, action: string): string => `create trigger ${table}_${event.replace(' ', '_')} ${event} on ${table} for each row ${action}`
+const trigger = (table: string, event: string, action: string): string =>
+  `create trigger ${table}_${event.replace(' ', '_')} ${event} on ${table} for each row ${action}`
 
 const changing = (engine: EngineName): string[] => [
   'create table times (id int primary key, at timestamp null, note varchar(50) character set utf8mb4)',
@@ -44,18 +50,22 @@ const changing = (engine: EngineName): string[] => [
 const ONE = { only: ['mysql', 'mariadb'] as const, schema: changing, database: { pool: { size: 1 } } }
 
 /** Checks the session with another statement on the same connection, and that a time and a text stay unchanged. */
-async function isAsBefore (t: Test, { post, sql }: Pick<Service, 'post' | 'sql'>, name: string, id: number): Promise<void> {
+async function isAsBefore (t: Test, { post, sql }: Pick<Service, 'post'
+  | 'sql'>, name: string, id: number): Promise<void> {
   const row = { id, at: '2026-07-01T12:00:00Z', note: "ħ ' 中' \\" }
   t.equal((await post('times', { verb: 'insert', data: row })).status, 200, name)
   t.same((await post('times', { verb: 'select', filters: { id } })).json.data?.rows, [row], name)
   const stored = await sql('select unix_timestamp(at) as at, hex(note) as note from times where id = ?', [id])
-  t.match([Number(stored[0].at), stored[0].note], [Date.parse(row.at) / 1000, Buffer.from(row.note).toString('hex').toUpperCase()], name)
+  t.match([Number(stored[0].at), stored[0].note], [
+    Date.parse(row.at) / 1000, Buffer.from(row.note).toString('hex').toUpperCase()
+  ], name)
   const { json } = await post('state', { verb: 'select' })
   t.same(json.data?.rows, [{ value: RIGHT }], name)
 }
 
 /** The number of session resets since the last call. */
-const settings = ({ proxy }: Pick<Service, 'proxy'>): number => proxy?.statements.splice(0).filter((sql) => /^set session (?!transaction)/.test(sql)).length ?? 0
+const settings = ({ proxy }: Pick<Service, 'proxy'>): number =>
+  proxy?.statements.splice(0).filter((sql) => /^set session (?!transaction)/.test(sql)).length ?? 0
 
 await onEachEngine(t, 'a session that was changed', ONE, async (t, service) => {
   /** The last row of `times`. */
@@ -108,7 +118,8 @@ await onEachEngine(t, 'a session that was changed', ONE, async (t, service) => {
     t.equal(settings(service), 0, 'no trigger fires for a select')
   })
 
-  await t.test('if the account cannot see triggers, only writes that fail or change the session reset it', async (t) => {
+  await t.test('if the account cannot see triggers, only writes that fail or change ' +
+    'the session reset it', async (t) => {
     const { url, sql, proxy } = service
     const name = new URL(url).pathname.slice(1)
     const account = await createUser(t, { name, url, query: sql }, { grants: ['select, insert, update, delete on *'] })
@@ -125,7 +136,9 @@ await onEachEngine(t, 'a session that was changed', ONE, async (t, service) => {
     await post('changes_0', { verb: 'insert', data: { n: 1 } })
     t.equal((await post('times', { verb: 'insert', data: { id: ++id, at: '2026-07-01T12:00:00Z' } })).status, 200)
     t.equal(settings({ proxy }), 1)
-    t.match(await sql('select unix_timestamp(at) as at from times where id = ?', [id]), [{ at: Date.parse('2026-07-01T12:00:00Z') / 1000 }])
+    t.match(await sql('select unix_timestamp(at) as at from times where id = ?', [id]), [
+      { at: Date.parse('2026-07-01T12:00:00Z') / 1000 }
+    ])
   })
 })
 
@@ -159,16 +172,27 @@ const test = sharedOnEachEngine(t, { ...one, options: { metrics: true } })
 await test('each snapshot is ended once, also behind its answer', async (t, service) => {
   const { post } = service
   since(service)
-  for (let time = 0; time < 3; time++) t.same((await post('orders', withItems)).json.data.rows[0].items, [{ order_id: 1, line: 1 }])
+  for (let time = 0; time < 3; time++) {
+    t.same((await post('orders', withItems)).json.data.rows[0].items, [
+      { order_id: 1, line: 1 }
+    ])
+  }
   await until('the last one has ended', () => sent(service).at(-1) === 'rollback')
-  t.same(since(service).filter((sql) => /^(start transaction|rollback)/.test(sql)).map((sql) => sql.slice(0, 5)), ['start', 'rollb', 'start', 'rollb', 'start', 'rollb'])
+  t.same(since(service).filter((sql) => /^(start transaction|rollback)/.test(sql)).map((sql) => sql.slice(0, 5)), [
+    'start', 'rollb', 'start', 'rollb', 'start', 'rollb'
+  ])
 })
 
-await sharedOnEachEngine(t, { schema: ordered, only: ['mariadb', 'mysql'] })('requests of different isolation that take turns use the sessions that have theirs', async (t, service) => {
+await sharedOnEachEngine(t, {
+  schema: ordered, only: ['mariadb', 'mysql']
+})('requests of different isolation that take turns use the sessions that have theirs', async (t, service) => {
   const { post } = service
-  const levels = (): string[] => since(service).filter((sql) => sql.startsWith('set session transaction isolation level'))
+  const levels = (): string[] =>
+    since(service).filter((sql) => sql.startsWith('set session transaction isolation level'))
   // two sessions, one for each
-  await Promise.all([post('orders', withItems), post('orders', insert), post('orders', withItems), post('orders', insert)])
+  await Promise.all([
+    post('orders', withItems), post('orders', insert), post('orders', withItems), post('orders', insert)
+  ])
   for (let time = 0; time < 3; time++) await Promise.all([post('orders', withItems), post('orders', insert)])
   since(service)
   for (let time = 0; time < 20; time++) {
@@ -191,17 +215,25 @@ await test('whatever follows a snapshot on its connection is outside of it', asy
     t.equal((await sql('select count(*) as n from orders where id > 1'))[0].n, n)
     await post('orders', withItems)
     // a transaction is one of its own, also one of another isolation level
-    t.equal((await operate({ isolation: 'serializable', operations: [{ verb: 'update', table: 'orders', filters: { id: 1 }, data: { n: { $inc: 0 } } }, { verb: 'select', table: 'orders', filters: { id: 1 } }] })).json.data.results[1].rows[0].n, n)
+    t.equal((await operate({
+      isolation: 'serializable',
+      operations: [{
+        verb: 'update', table: 'orders', filters: { id: 1 }, data: { n: { $inc: 0 } }
+      }, { verb: 'select', table: 'orders', filters: { id: 1 } }]
+    })).json.data.results[1].rows[0].n, n)
   }
 })
 
-await test('a snapshot does not make an ALTER TABLE wait, and requests that wait for a connection get it', async (t, service) => {
+await test('a snapshot does not make an ALTER TABLE wait, and requests that wait for a ' +
+  'connection get it', async (t, service) => {
   const { post, sql } = service
   await sql('set session lock_wait_timeout = 20')
   const state = { isOver: false, answers: 0 }
   const readers = Array.from({ length: 8 }, async () => {
     while (!state.isOver) {
-      const [withThem, plain] = await Promise.all([post('orders', withItems), post('orders', { verb: 'select', filters: { id: 1 } })])
+      const [withThem, plain] = await Promise.all([
+        post('orders', withItems), post('orders', { verb: 'select', filters: { id: 1 } })
+      ])
       for (const { status } of [withThem, plain]) t.ok(status === 200 || status === 503, `${status}`)
       state.answers++
     }
@@ -217,7 +249,8 @@ await test('a snapshot does not make an ALTER TABLE wait, and requests that wait
   await until('it has ended', () => sent(service).at(-1) === 'rollback')
 })
 
-await test('the request behind a ROLLBACK that fails, or has no answer, gets another connection', async (t, service) => {
+await test('the request behind a ROLLBACK that fails, or has no answer, gets ' +
+  'another connection', async (t, service) => {
   const { post, proxy, server } = service as Service & { proxy: Proxy }
   const cut = () => {
     setTimeout(() => proxy.cut(), 100)
@@ -234,19 +267,30 @@ await test('the request behind a ROLLBACK that fails, or has no answer, gets ano
       t.equal((await post('orders', next)).status, 200, `${how} behind an answer, ${next.verb}`)
     }
   }
-  t.match(await server.rows.registry.metrics(), /^row_query_pool_open\{database="shop",pool="primary"\} 1$/m, 'each one counts once')
+  t.match(
+    await server.rows.registry.metrics(), /^row_query_pool_open\{database="shop",pool="primary"\} 1$/m,
+    'each one counts once'
+  )
 })
 
-await onEachEngine(t, 'a trigger of a table without transactions leaves nothing for the next transaction; MySQL refuses it', {
+await onEachEngine(t, 'a trigger of a table without transactions leaves nothing for the next ' +
+  'transaction; MySQL refuses it', {
   ...ONE,
   schema: (engine) => [
     ...['read only', 'isolation level serializable'].flatMap((change, index) => [
-      `create table untransacted_${index} (id int auto_increment primary key, a int) engine = myisam`, trigger(`untransacted_${index}`, 'before insert', `set transaction ${change}`)
+      `create table untransacted_${index} (id int auto_increment primary key, a int) engine = myisam`,
+      trigger(`untransacted_${index}`, 'before insert', `set transaction ${change}`)
     ]),
     'create table transacted (id int auto_increment primary key, a int)',
     // MariaDB ends at such a trigger of a table with transactions
-    ...engine === 'mysql' ? ['create table refusing (id int auto_increment primary key, a int)', trigger('refusing', 'before insert', 'set transaction read only')] : [],
-    'create view levels as select trx_isolation_level as level from information_schema.innodb_trx where trx_mysql_thread_id = connection_id()'
+    ...engine === 'mysql'
+      ? [
+          'create table refusing (id int auto_increment primary key, a int)',
+          trigger('refusing', 'before insert', 'set transaction read only')
+        ]
+      : [],
+    'create view levels as select trx_isolation_level as level from information_schema.innodb_trx where ' +
+      'trx_mysql_thread_id = connection_id()'
   ]
 }, async (t, { post, operate, engine }) => {
   const insert = { verb: 'insert', data: { a: 1 } }
@@ -258,7 +302,12 @@ await onEachEngine(t, 'a trigger of a table without transactions leaves nothing 
     }
   }
   t.equal((await post('untransacted_1', insert)).status, isRefused ? 422 : 200)
-  if (isRefused) t.match(await post('refusing', insert), { status: 422, json: { error: { code: 'CHECK_VIOLATION' } } }, 'the trigger refuses the row')
+  if (isRefused) {
+    t.match(
+      await post('refusing', insert), { status: 422, json: { error: { code: 'CHECK_VIOLATION' } } },
+      'the trigger refuses the row'
+    )
+  }
   const { json } = await operate([{ table: 'transacted', ...insert }, { table: 'levels', verb: 'select' }])
   t.match(json, { data: { results: [{}, { rows: [{ level: 'REPEATABLE READ' }] }] } })
 })

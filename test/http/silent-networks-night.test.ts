@@ -26,7 +26,9 @@ async function runner (service: Service, start: string): Promise<void> {
   await until(`"${start}" runs`, async () => (await runners(service, start)).length > 0)
 }
 
-await onEachEngine(t, 'a network that drops all packets does not block a request forever', { schema: losing, only: servers, database: { statementTimeout: 300, pool: { size: 2, wait: 20_000 } } }, async (t, service) => {
+await onEachEngine(t, 'a network that drops all packets does not block a request forever', {
+  schema: losing, only: servers, database: { statementTimeout: 300, pool: { size: 2, wait: 20_000 } }
+}, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await sql('begin')
   await sql("update customers set note = 'held' where id = 1")
@@ -42,7 +44,9 @@ await onEachEngine(t, 'a network that drops all packets does not block a request
   t.equal((await post('customers', selectIds)).status, 200, 'and the service recovers with the server')
 })
 
-await onEachEngine(t, 'a connection that does not respond delays a request only for a limited time', { schema: shop, only: servers, database: { pool: { size: 3, wait: 3000 } } }, async (t, service) => {
+await onEachEngine(t, 'a connection that does not respond delays a request only for a limited time', {
+  schema: shop, only: servers, database: { pool: { size: 3, wait: 3000 } }
+}, async (t, service) => {
   const { post, proxy, sql } = service as Service & { proxy: Proxy }
   await Promise.all(Array.from({ length: 5 }, () => post('customers', selectIds)))
   movableClock(t).pass(TRUST)

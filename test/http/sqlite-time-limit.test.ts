@@ -15,11 +15,13 @@ const schema: Schema = {
     'create table texts (id integer primary key, body text not null, n int not null default 0)',
     ...Array.from({ length: 30 }, () => "insert into texts (body) values (replace(hex(zeroblob(250000)), '00', 'aa'))"),
     'create table parents (id integer primary key)',
-    'create table children (id integer primary key, parent int not null references parents deferrable initially deferred)',
+    'create table children (id integer primary key, parent int not null references parents deferrable ' +
+      'initially deferred)',
     // the trigger of the second changed row does not end
     `create trigger endless after update on children when new.id = 2 begin
       insert into parents with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n; end`,
-    'create view numbers (a, b, c, d, e) as with recursive n (i) as (select 10001 union all select i + 1 from n where i < 12000) select i, i, i, i, i from n',
+    'create view numbers (a, b, c, d, e) as with recursive n (i) as (select 10001 union all select i + 1 from n ' +
+      'where i < 12000) select i, i, i, i, i from n',
     'insert into parents values (1), (2)',
     'insert into children values (1, 1), (2, 1)'
   ]
@@ -32,7 +34,14 @@ const LIMIT = 1000
 const options: ServiceOptions = { schema, only: ['sqlite'], database: { statementTimeout: LIMIT } }
 
 /** Changes the orders that the service sends to a session from now on. */
-function change (t: Test, ask: (session: Session, send: () => ReturnType<Session['ask']>, order: Parameters<Session['ask']>[0]) => ReturnType<Session['ask']>): void {
+function change (
+  t: Test,
+  ask: (
+    session: Session,
+    send: () => ReturnType<Session['ask']>,
+    order: Parameters<Session['ask']>[0]
+  ) => ReturnType<Session['ask']>
+): void {
   const original = Session.prototype.ask
   Session.prototype.ask = function (order) {
     return ask(this, () => original.call(this, order), order)
@@ -40,7 +49,8 @@ function change (t: Test, ask: (session: Session, send: () => ReturnType<Session
   t.teardown(() => { Session.prototype.ask = original })
 }
 
-await onEachEngine(t, 'a select that takes too long is killed, and other requests are answered meanwhile', options, async (t, { post, server }) => {
+await onEachEngine(t, 'a select that takes too long is killed, and other requests are ' +
+  'answered meanwhile', options, async (t, { post, server }) => {
   const begin = performance.now()
   const answer = post('texts', slow)
   let turns = 0
@@ -54,23 +64,31 @@ await onEachEngine(t, 'a select that takes too long is killed, and other request
   t.same((await post('texts', quick)).json.data, { rows: [{ id: 1 }], count: 1 }, 'and the next statement runs')
 })
 
-await onEachEngine(t, 'a write that takes too long is killed and changes nothing', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'a write that takes too long is killed ' +
+  'and changes nothing', options, async (t, { post, sql }) => {
   const all = { verb: 'update', data: { parent: 2 }, filters: { id: { $gt: 0 } } }
-  isRefusal(t, await post('children', all), { status: 504, code: 'QUERY_TIMEOUT', why: 'a trigger that never ends, after one row was changed' })
+  isRefusal(t, await post('children', all), {
+    status: 504, code: 'QUERY_TIMEOUT', why: 'a trigger that never ends, after one row was changed'
+  })
   t.same((await sql('select parent from children')).map(({ parent }) => parent), [1, 1])
-  isRefusal(t, await post('texts', { verb: 'delete', filters: { body: { $nlike: SLOW } } }), { status: 504, code: 'QUERY_TIMEOUT', why: 'a pattern that takes minutes' })
+  isRefusal(t, await post('texts', { verb: 'delete', filters: { body: { $nlike: SLOW } } }), {
+    status: 504, code: 'QUERY_TIMEOUT', why: 'a pattern that takes minutes'
+  })
   t.match(await sql('select count(*) as count from texts'), [{ count: 30 }])
   t.same((await post('children', { ...all, filters: { id: 1 } })).json.data, { updated: 1 }, 'its lock is released')
   t.match(await sql('pragma integrity_check'), [{ integrity_check: 'ok' }])
 })
 
-await onEachEngine(t, 'the outcome of a write whose COMMIT is not confirmed is unknown', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'the outcome of a write whose COMMIT is not ' +
+  'confirmed is unknown', options, async (t, { post, sql }) => {
   change(t, (session, send, order) => {
     const reply = send()
     if ('sql' in order && order.sql === 'commit') session.kill()
     return reply
   })
-  isRefusal(t, await post('texts', { verb: 'update', data: { n: 1 }, filters: { id: 1 } }), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the process ended at COMMIT' })
+  isRefusal(t, await post('texts', { verb: 'update', data: { n: 1 }, filters: { id: 1 } }), {
+    status: 502, code: 'OUTCOME_UNKNOWN', why: 'the process ended at COMMIT'
+  })
   t.equal((await post('texts', quick)).status, 200)
   t.match(await sql('pragma integrity_check'), [{ integrity_check: 'ok' }])
 })
@@ -82,7 +100,8 @@ await onEachEngine(t, 'a write whose COMMIT fails changes nothing', options, asy
   t.equal((await post('children', { verb: 'insert', data: { id: 3, parent: 2 } })).status, 200)
 })
 
-await onEachEngine(t, 'if the child process exits during a write, nothing is changed, and a new process is started', options, async (t, { post, sql }) => {
+await onEachEngine(t, 'if the child process exits during a write, nothing is changed, and a new ' +
+  'process is started', options, async (t, { post, sql }) => {
   let kills = 0
   change(t, (session, send) => {
     const reply = send()
@@ -90,12 +109,15 @@ await onEachEngine(t, 'if the child process exits during a write, nothing is cha
     return reply
   })
   const insert = { verb: 'insert', data: { id: 9 } }
-  isRefusal(t, await post('parents', insert), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'the process ended under a statement' })
+  isRefusal(t, await post('parents', insert), {
+    status: 503, code: 'DATABASE_UNAVAILABLE', why: 'the process ended under a statement'
+  })
   t.match(await sql('select count(*) as count from parents'), [{ count: 2 }])
   t.equal((await post('parents', insert)).status, 200)
 })
 
-await onEachEngine(t, 'when a client disconnects, its running statement is killed, and a waiting one is not sent', { ...options, database: { statementTimeout: 60_000 } }, async (t, service) => {
+await onEachEngine(t, 'when a client disconnects, its running statement is killed, and a ' +
+  'waiting one is not sent', { ...options, database: { statementTimeout: 60_000 } }, async (t, service) => {
   const { post, sql, log, statements } = service
   const wire = await listen(service)
   const send = async (body: object) => {
@@ -118,16 +140,25 @@ await onEachEngine(t, 'when a client disconnects, its running statement is kille
   t.match(await sql('select count(*) as count from texts'), [{ count: 30 }])
 })
 
-await onEachEngine(t, 'requests that wait too long for another statement are refused', { ...options, database: { statementTimeout: 2000, pool: { wait: 100, queue: 1 } } }, async (t, { post }) => {
+await onEachEngine(t, 'requests that wait too long for another statement are refused', {
+  ...options, database: { statementTimeout: 2000, pool: { wait: 100, queue: 1 } }
+}, async (t, { post }) => {
   const running = [post('texts', slow), post('texts', slow)]
   await sleep(300) // the second one is in the session that only reads
   const answers = await Promise.all([post('texts', quick), post('texts', quick)])
-  for (const answer of answers) isRefusal(t, answer, { status: 503, code: 'OVERLOADED', why: 'one waited too long, the other had no place to wait' })
+  for (const answer of answers) {
+    isRefusal(t, answer, {
+      status: 503, code: 'OVERLOADED', why: 'one waited too long, the other had no place to wait'
+    })
+  }
   t.same((await Promise.all(running)).map(({ status }) => status), [504, 504])
 })
 
-await onEachEngine(t, 'an answer with too many texts or numbers is too large', { ...options, database: { resultLimit: 10_000 } }, async (t, { post }) => {
-  for (const [table, body] of [['texts', { verb: 'select', limit: 1 }], ['numbers', { verb: 'select', limit: 1000 }], ['numbers', { verb: 'select', columns: ['a'], limit: 1000 }]] as const) {
+await onEachEngine(t, 'an answer with too many texts or ' +
+  'numbers is too large', { ...options, database: { resultLimit: 10_000 } }, async (t, { post }) => {
+  for (const [table, body] of [['texts', { verb: 'select', limit: 1 }], ['numbers', { verb: 'select', limit: 1000 }], [
+    'numbers', { verb: 'select', columns: ['a'], limit: 1000 }
+  ]] as const) {
     isRefusal(t, await post(table, body), { status: 422, code: 'RESULT_TOO_LARGE', why: table })
     t.equal((await post('texts', quick)).status, 200)
   }

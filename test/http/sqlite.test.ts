@@ -10,7 +10,8 @@ import { onEachEngine, sharedOnEachEngine, type Service, type ServiceOptions } f
 import { until } from '../support/until.ts'
 
 const setup = [
-  'create table items (id integer primary key, name text not null, body text); create table parts (id integer primary key)',
+  'create table items (id integer primary key, name text not null, body text); create table parts (id ' +
+    'integer primary key)',
   "insert into items (name, body) values ('one', replace(hex(zeroblob(250000)), '00', 'aa'))"
 ]
 const everything: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
@@ -28,7 +29,9 @@ async function startInMemory (t: Test, database: Partial<RowQueryOptions['databa
   app.register(rows.plugin)
   t.teardown(() => app.close())
   await app.ready()
-  const execute = (body: object, table = 'items'): Promise<any> => rows.execute({ database: 'memory', table, body: body as never, grant: everything })
+  const execute = (body: object, table = 'items'): Promise<any> => rows.execute({
+    database: 'memory', table, body: body as never, grant: everything
+  })
   return { app, folder, execute }
 }
 
@@ -54,17 +57,32 @@ t.test('rows survive a statement that was killed', async (t) => {
   const { execute } = await startInMemory(t, { setup, statementTimeout: 300 })
   await execute({ verb: 'insert', data: { name: 'two' } })
   // compares half a million characters at half a million positions
-  const slow = { verb: 'select', filters: { $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } })) } }
+  const slow = {
+    verb: 'select',
+    filters: {
+      $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } }))
+    }
+  }
   await t.rejects(execute(slow), { code: 'QUERY_TIMEOUT' })
-  t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), { rows: [{ name: 'one' }, { name: 'two' }] })
+  t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), {
+    rows: [{ name: 'one' }, { name: 'two' }]
+  })
 })
 
 t.test('an error in "setup" stops the start, and the file is removed', async (t) => {
-  await t.rejects(startInMemory(t, { setup: ['creat table items (id integer)'] }), { code: 'ROW_QUERY_INVALID_CONFIG', message: 'databases.memory.setup: near "creat": syntax error' })
+  await t.rejects(startInMemory(t, { setup: ['creat table items (id integer)'] }), {
+    code: 'ROW_QUERY_INVALID_CONFIG', message: 'databases.memory.setup: near "creat": syntax error'
+  })
   t.same(readdirSync(t.testdirName), [])
 })
 
-const options: ServiceOptions = { schema: { mysql: [], sqlite: ['create table items (id integer primary key, n int not null)', 'insert into items values (1, 0)'] }, only: ['sqlite'] }
+const options: ServiceOptions = {
+  schema: {
+    mysql: [],
+    sqlite: ['create table items (id integer primary key, n int not null)', 'insert into items values (1, 0)']
+  },
+  only: ['sqlite']
+}
 const select = { verb: 'select', filters: { id: 1 } }
 const update = (n: number) => ({ verb: 'update', data: { n }, filters: { id: 1 } })
 const grant: GrantOptions = { permissions: ['select', 'update'] }
@@ -84,7 +102,9 @@ await test('a write that waits for another program holds up no select', async (t
   const unlock = lock(t, service)
   let settled = false
   const write = post('items', update(8)).finally(() => { settled = true })
-  for (const answer of await Promise.all([post('items', select), post('items', { ...select, total: true }), operate([{ table: 'items', ...select }])])) {
+  for (const answer of await Promise.all([
+    post('items', select), post('items', { ...select, total: true }), operate([{ table: 'items', ...select }])
+  ])) {
     t.equal(answer.status, 200)
     t.match(answer.text, '"n":0')
   }
@@ -95,8 +115,10 @@ await test('a write that waits for another program holds up no select', async (t
   t.same((await post('items', select)).json.data.rows, [{ id: 1, n: 8 }])
 })
 
-await test('a select of a transaction runs in it, and one beside it does not wait for its end', async (t, { server: { rows } }) => {
-  const seen = async (execute: (request: any) => Promise<any>) => (await execute({ database: 'shop', table: 'items', body: select, grant })).rows[0].n
+await test('a select of a transaction runs in it, and one beside it does ' +
+  'not wait for its end', async (t, { server: { rows } }) => {
+  const seen = async (execute: (request: any) => Promise<any>) =>
+    (await execute({ database: 'shop', table: 'items', body: select, grant })).rows[0].n
   await rows.transaction('shop', async (tx) => {
     await tx.execute({ table: 'items', body: update(5), grant })
     t.equal(await seen(({ database: _, ...request }) => tx.execute(request)), 5)
@@ -117,7 +139,8 @@ await test('a select that is sent after the answer to a write sees it, in either
   }
 })
 
-await onEachEngine(t, 'a session that only reads is opened when it is needed, and cannot write', options, async (t, service) => {
+await onEachEngine(t, 'a session that only reads is opened when it is ' +
+  'needed, and cannot write', options, async (t, service) => {
   const { post } = service
   const used = new Set<Session>()
   const { ask } = Session.prototype
@@ -136,7 +159,9 @@ await onEachEngine(t, 'a session that only reads is opened when it is needed, an
   await post('items', select)
   t.equal(used.size, 2)
   const [, reader] = [...used] as [Session, Session]
-  const refusal = await reader.ask({ kind: 'run', sql: 'delete from items', parameters: [] }).catch((error: { errcode?: number }) => error)
+  const refusal = await reader.ask({ kind: 'run', sql: 'delete from items', parameters: [] }).catch(
+    (error: { errcode?: number }) => error
+  )
   t.match(refusal, { errcode: 8 })
   unlock()
   await write
@@ -144,7 +169,8 @@ await onEachEngine(t, 'a session that only reads is opened when it is needed, an
   await until('the next select has a new one', async () => (await post('items', select)).status === 200)
 })
 
-await onEachEngine(t, 'a file that is replaced is used from the next request on, in every session, with its definitions and without the log of the old one', options, async (t, service) => {
+await onEachEngine(t, 'a file that is replaced is used from the next request on, in every session, with its ' +
+  'definitions and without the log of the old one', options, async (t, service) => {
   const { post, sql, url, server: { rows } } = service
   const path = url.replace('sqlite:', '')
   const stream = async () => (await post('items', select, { headers: { accept: 'application/x-ndjson' } })).text.trim()
@@ -160,7 +186,8 @@ await onEachEngine(t, 'a file that is replaced is used from the next request on,
   t.equal(await stream(), '{"id":1,"n":7}')
   await sql(`vacuum into '${path}.new'`)
   const other = new DatabaseSync(`${path}.new`)
-  other.exec("drop table items; create table items (id integer primary key, n text not null); insert into items values (1, 'seven')")
+  other.exec('drop table items; create table items (id integer primary key, n text not null); insert into items ' +
+    "values (1, 'seven')")
   const [had] = await sql('pragma schema_version')
   other.exec(`pragma schema_version = ${had.schema_version}`)
   other.close()
@@ -178,7 +205,12 @@ await onEachEngine(t, 'a file that is replaced is used from the next request on,
 
   const insert = { verb: 'insert', data: { n: 'x' } }
   renameSync(path, `${path}.old`)
-  for (const body of [select, insert]) t.match(await post('items', body), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } }, 'no file has the path')
+  for (const body of [select, insert]) {
+    t.match(
+      await post('items', body), { status: 503, json: { error: { code: 'DATABASE_UNAVAILABLE' } } },
+      'no file has the path'
+    )
+  }
   t.notOk(existsSync(path))
   renameSync(`${path}.old`, path)
   const writing = rows.transaction('shop', async (tx) => {
@@ -192,7 +224,10 @@ await onEachEngine(t, 'a file that is replaced is used from the next request on,
 
 await onEachEngine(t, 'a write of 1000 columns or more', {
   only: ['sqlite'],
-  schema: () => [`create table wide (id integer primary key, ${Array.from({ length: 1500 }, (_, index) => `c${index} int`).join()})`, 'insert into wide (id) values (1)']
+  schema: () => [
+    `create table wide (id integer primary key, ${Array.from({ length: 1500 }, (_, index) => `c${index} int`).join()})`,
+    'insert into wide (id) values (1)'
+  ]
 }, async (t, { post, sql }) => {
   for (const [value, length] of [998, 1000, 1500].entries()) {
     const data = Object.fromEntries(Array.from({ length }, (_, index) => [`c${index}`, value]))
@@ -206,12 +241,15 @@ await onEachEngine(t, 'a write of 1000 columns or more', {
   t.match(await sql('select c0, c1499 from wide'), [{ c0: -1, c1499: 2 }])
 })
 
-await onEachEngine(t, 'requests are answered while another program changes other definitions again and again', { schema: { sqlite: setup, mysql: [] }, only: ['sqlite'] }, async (t, { post, sql }) => {
+await onEachEngine(t, 'requests are answered while another program changes other definitions again and again', {
+  schema: { sqlite: setup, mysql: [] }, only: ['sqlite']
+}, async (t, { post, sql }) => {
   const { ask } = Session.prototype
   let [left, made] = [0, 0]
   // between the reading of the catalog and each statement that was planned with it
   Session.prototype.ask = async function (order: Order) {
-    if ('version' in order && order.version !== undefined && left-- > 0) await sql(`create table other${made++} (id integer)`)
+    if ('version' in order && order.version !== undefined &&
+      left-- > 0) await sql(`create table other${made++} (id integer)`)
     return await ask.call(this, order)
   }
   t.teardown(() => { Session.prototype.ask = ask })

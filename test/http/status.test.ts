@@ -6,16 +6,22 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { load } from '../support/load.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { createRewritingProxy } from '../support/rewriting-proxy.ts'
-import { onEachEngine, type PostOptions, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
+import {
+  onEachEngine, type PostOptions, type Service, sharedOnEachEngine, startService, TOKEN
+} from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { startUnforeseen, unforeseen } from '../support/unforeseen.ts'
 import { listen, request } from '../support/wire.ts'
 
-const token = (name: string, rest: Partial<TokenOptions>): TokenOptions => ({ name, sha256: hashToken(name), permissions: ['select'], ...rest })
+const token = (name: string, rest: Partial<TokenOptions>): TokenOptions => ({
+  name, sha256: hashToken(name), permissions: ['select'], ...rest
+})
 const tokens = [
   token('expired', { expires: '2020-01-01' }),
   token('reader', {}),
-  token('orders-only', { permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: ['orders', 'gone'] } }),
+  token('orders-only', {
+    permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: ['orders', 'gone'] }
+  }),
   token('nowhere', { databases: {} })
 ]
 
@@ -40,14 +46,19 @@ const unauthenticated: Array<[why: string, authorization: string | undefined, ch
 const test = sharedOnEachEngine(t, {
   schema: (engine) => engine === 'sqlite'
     ? shop.sqlite
-    : [...shop.mysql, 'create table notes (id int not null auto_increment primary key, text longtext null)', 'create table kept (id int not null auto_increment primary key, text longtext null) engine = MyISAM'],
+    : [
+        ...shop.mysql, 'create table notes (id int not null auto_increment primary key, text longtext null)',
+        'create table kept (id int not null auto_increment primary key, text longtext null) engine = MyISAM'
+      ],
   tokens
 })
 
 await test('401 without a valid token, with a challenge that says so', async (t, { post, statements }) => {
   statements()
   for (const [why, authorization, challenge] of unauthenticated) {
-    const answer = await post('customers', select, { token: null, ...(authorization !== undefined && { headers: { authorization } }) })
+    const answer = await post('customers', select, {
+      token: null, ...(authorization !== undefined && { headers: { authorization } })
+    })
     isRefusal(t, answer, { status: 401, code: 'UNAUTHENTICATED', why })
     t.equal(answer.headers['www-authenticate'], challenge, why)
   }
@@ -56,7 +67,9 @@ await test('401 without a valid token, with a challenge that says so', async (t,
 
 await test('403 if the token lacks the permission for the verb', async (t, { post, statements }) => {
   statements()
-  for (const body of [{ verb: 'insert', data: {} }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }]) {
+  for (const body of [{ verb: 'insert', data: {} }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, {
+    verb: 'delete', filters: { id: 1 }
+  }]) {
     const answer = await post('customers', body, { token: 'reader' })
     isRefusal(t, answer, { status: 403, code: 'PERMISSION_DENIED', why: body.verb })
     t.equal(answer.json.error.message, `The token does not have the permission ${body.verb}`)
@@ -66,27 +79,36 @@ await test('403 if the token lacks the permission for the verb', async (t, { pos
   t.equal((await post('customers', select, { token: 'reader' })).status, 200)
 })
 
-await test('404 for a missing database or table, and exactly the same answer for one on which the token has no permission', async (t, { post }) => {
+await test('404 for a missing database or table, and exactly the same answer for one on which the token ' +
+  'has no permission', async (t, { post }) => {
   const pairs: Array<[code: string, forbidden: Parameters<typeof post>, missing: Parameters<typeof post>]> = [
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['pr0ducts', select, { token: 'orders-only' }]],
     // a name that is like none that this token sees, which would be suggested
     ['TABLE_NOT_FOUND', ['products', select, { token: 'orders-only' }], ['nonesuch', select]],
     ['TABLE_NOT_FOUND', ['products', '{', { token: 'orders-only' }], ['pr0ducts', '{', { token: 'orders-only' }]],
-    ['DATABASE_NOT_FOUND', ['products', select, { token: 'nowhere' }], ['products', select, { token: 'nowhere', database: 'sh0p' }]],
+    ['DATABASE_NOT_FOUND', ['products', select, { token: 'nowhere' }], [
+      'products', select, { token: 'nowhere', database: 'sh0p' }
+    ]],
     ['DATABASE_NOT_FOUND', ['products', select, { token: 'nowhere' }], ['products', select, { database: 'nada' }]],
-    ['DATABASE_NOT_FOUND', ['products', '{', { token: 'nowhere' }], ['products', '{', { token: 'nowhere', database: 'sh0p' }]]
+    ['DATABASE_NOT_FOUND', ['products', '{', { token: 'nowhere' }], [
+      'products', '{', { token: 'nowhere', database: 'sh0p' }
+    ]]
   ]
   for (const [code, forbidden, missing] of pairs) {
     const [one, two] = [await post(...forbidden), await post(...missing)]
     isRefusal(t, one, { status: 404, code, why: JSON.stringify(forbidden) })
     isRefusal(t, two, { status: 404, code, why: JSON.stringify(missing) })
-    const bare = ({ headers: { date, 'x-request-id': id, ...headers }, text }: typeof one): unknown => [headers, text.replace(/pr0ducts|nonesuch/, 'products').replace(/sh0p|nada/, 'shop')]
+    const bare = ({ headers: { date, 'x-request-id': id, ...headers }, text }: typeof one): unknown => [
+      headers, text.replace(/pr0ducts|nonesuch/, 'products').replace(/sh0p|nada/, 'shop')
+    ]
     t.strictSame(bare(one), bare(two), code)
   }
 })
 
 await test('404 for a missing table on which the token has permissions', async (t, { post }) => {
-  isRefusal(t, await post('gone', select, { token: 'orders-only' }), { status: 404, code: 'TABLE_NOT_FOUND', why: 'gone' })
+  isRefusal(t, await post('gone', select, { token: 'orders-only' }), {
+    status: 404, code: 'TABLE_NOT_FOUND', why: 'gone'
+  })
 })
 
 await test('405 for every other method, with the allowed methods', async (t, service) => {
@@ -95,42 +117,61 @@ await test('405 for every other method, with the allowed methods', async (t, ser
   for (const method of METHODS.filter((method) => method !== 'POST' && method !== 'QUERY')) {
     // CONNECT names a host in place of a path: it asks for a tunnel
     const target = method === 'CONNECT' ? 'shop:3306' : '/api/shop/customers'
-    const [answer] = await wire.send(request({ start: `${method} ${target} HTTP/1.1`, ...(method === 'HEAD' && { body: '' }) }))
+    const [answer] = await wire.send(
+      request({ start: `${method} ${target} HTTP/1.1`, ...(method === 'HEAD' && { body: '' }) })
+    )
     t.equal(answer?.status, 405, method)
     t.match(answer?.headers, { allow: 'POST, QUERY', connection: 'close' }, method)
-    if (answer !== undefined && method !== 'HEAD') isRefusal(t, answer, { status: 405, code: 'METHOD_NOT_ALLOWED', why: method })
+    if (answer !== undefined &&
+      method !== 'HEAD') isRefusal(t, answer, { status: 405, code: 'METHOD_NOT_ALLOWED', why: method })
   }
   t.same(service.statements(), [])
 })
 
 await test('413 and 415 for a body that is too large or not JSON', async (t, { url }) => {
   const { post } = await startService(t, url, { options: { bodyLimit: 100 } })
-  isRefusal(t, await post('customers', { verb: 'select', orderBy: 'x'.repeat(100) }), { status: 413, code: 'BODY_TOO_LARGE', why: 'too large' })
-  isRefusal(t, await post('customers', select, { headers: { 'content-type': 'text/plain' } }), { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', why: 'text' })
+  isRefusal(t, await post('customers', { verb: 'select', orderBy: 'x'.repeat(100) }), {
+    status: 413, code: 'BODY_TOO_LARGE', why: 'too large'
+  })
+  isRefusal(t, await post('customers', select, { headers: { 'content-type': 'text/plain' } }), {
+    status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', why: 'text'
+  })
 })
 
 await test('429 for requests of a token beyond its limit in a window', async (t, { url, statements }) => {
   const { post } = await startService(t, url, { options: { rateLimit: { max: 2, window: 30_000 } } })
   for (const remaining of ['1', '0']) {
     const { status, headers } = await post('customers', select)
-    t.match([status, headers], [200, { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining, 'ratelimit-reset': /^\d+$/ }])
+    t.match([status, headers], [
+      200, { 'ratelimit-limit': '2', 'ratelimit-remaining': remaining, 'ratelimit-reset': /^\d+$/ }
+    ])
   }
   statements()
   const answer = await post('customers', select)
   isRefusal(t, answer, { status: 429, code: 'RATE_LIMITED', why: 'the third' })
-  t.match(answer.headers, { 'ratelimit-limit': '2', 'ratelimit-remaining': '0', 'ratelimit-reset': /^\d+$/, 'retry-after': /^\d+$/ })
+  t.match(answer.headers, {
+    'ratelimit-limit': '2', 'ratelimit-remaining': '0', 'ratelimit-reset': /^\d+$/, 'retry-after': /^\d+$/
+  })
   t.ok(Number(answer.headers['retry-after']) > 0 && Number(answer.headers['retry-after']) <= 30)
   t.same(statements(), [])
 })
 
-await onEachEngine(t, '500 for an unexpected error, which the log contains with its stack and the request id', { schema: unforeseen }, async (t, service) => {
+await onEachEngine(t, '500 for an unexpected error, which the log contains with its stack ' +
+  'and the request id', { schema: unforeseen }, async (t, service) => {
   const { post, log } = await startUnforeseen(t, service)
-  const answer = await post('unforeseen', { verb: 'insert', data: { a: 1 } }, { headers: { 'x-request-id': 'find me' } })
+  const answer = await post('unforeseen', { verb: 'insert', data: { a: 1 } }, {
+    headers: { 'x-request-id': 'find me' }
+  })
   isRefusal(t, answer, { status: 500, code: 'INTERNAL', why: 'a function with too many arguments' })
   t.equal(answer.headers['x-request-id'], 'find me')
   t.notOk('retry-after' in answer.headers)
   const [event] = log.map((line) => JSON.parse(line)).filter(({ level }) => level >= 50)
-  t.match(event, { requestId: 'find me', err: { type: 'UnknownDatabaseError', message: /^unexpected database error (1|1582)$/, stack: /\n +at / } })
+  t.match(event, {
+    requestId: 'find me',
+    err: {
+      type: 'UnknownDatabaseError', message: /^unexpected database error (1|1582)$/, stack: /\n +at /
+    }
+  })
   t.notMatch(log.join(''), /syntax|bm25/)
   t.match(await service.sql('select count(*) as count from unforeseen'), [{ count: 0 }])
 })
@@ -161,33 +202,51 @@ const steps: Step[] = [
   [400, 'FILTERS_REQUIRED', 'gone', { verb: 'update', data: { nope: 1 }, filters: {} }, { token: 'reader' }],
   [403, 'PERMISSION_DENIED', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'reader' }],
   [404, 'TABLE_NOT_FOUND', 'gone', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
-  [403, 'PERMISSION_DENIED', 'order_lines', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, { token: 'writer' }],
+  [403, 'PERMISSION_DENIED', 'order_lines', { verb: 'update', data: { nope: 1 }, filters: { $and: [] } }, {
+    token: 'writer'
+  }],
   [400, 'FILTERS_REQUIRED', 'orders', { ...update, filters: { $and: [] } }, { token: 'writer' }],
   [400, 'COLUMN_NOT_FOUND', 'orders', { ...update, data: { ...update.data, nope: 1 } }, { token: 'writer' }],
   [409, 'FOREIGN_KEY_VIOLATION', 'orders', update, { token: 'writer' }]
 ]
 
-await test('a request with several errors is answered with the first one in the documented order', async (t, { url, statements }) => {
+await test('a request with several errors is answered with the first one in ' +
+  'the documented order', async (t, { url, statements }) => {
   const { post } = await startService(t, url, { tokens: tokensOfOrder, options: { bodyLimit: 200 } })
   statements()
   for (const [status, code, table, body, options] of steps) {
-    isRefusal(t, await post(table, body, options), { status, code, why: `${options.token}: ${JSON.stringify(body).slice(0, 80)}` })
+    isRefusal(t, await post(table, body, options), {
+      status, code, why: `${options.token}: ${JSON.stringify(body).slice(0, 80)}`
+    })
     t.equal(statements().length, status === 409 ? 1 : 0, 'the database is asked last')
   }
 })
 
 await test('an unknown path is rejected after the token and before the body', async (t, { server, post }) => {
-  const send = async (headers: Record<string, string>) => (await server.app.inject({ method: 'POST', url: '/api/shop', headers: { 'content-type': 'application/json', ...headers }, payload: '{' })).statusCode
+  const send = async (headers: Record<string, string>) => (await server.app.inject({
+    method: 'POST', url: '/api/shop', headers: { 'content-type': 'application/json', ...headers }, payload: '{'
+  })).statusCode
   t.equal(await send({}), 401)
   t.equal(await send({ authorization: 'Bearer nobody' }), 401)
-  isRefusal(t, await post('customers/1', '{', { headers: { 'content-type': 'text/plain' }, method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a method comes before the body too' })
+  isRefusal(t, await post('customers/1', '{', { headers: { 'content-type': 'text/plain' }, method: 'GET' }), {
+    status: 405, code: 'METHOD_NOT_ALLOWED', why: 'a method comes before the body too'
+  })
 })
 
-await test('a path that cannot be decoded is 404 with a token and 401 without one, and its failed logins count', async (t, { url }) => {
+await test('a path that cannot be decoded is 404 with a token and 401 without one, and its ' +
+  'failed logins count', async (t, { url }) => {
   const { server } = await startService(t, url, { options: { failedLogins: { max: 2 } } })
-  const paths = ['/api/shop/%', '/api/shop/%zz', '/api/%ff/customers', '/api/%c3%28', `/api/shop/${'x'.repeat(2000)}`, 'http://elsewhere/api/shop/%zz?a=%', '/api/shop/customers/%']
+  const paths = [
+    '/api/shop/%', '/api/shop/%zz', '/api/%ff/customers', '/api/%c3%28', `/api/shop/${'x'.repeat(2000)}`,
+    'http://elsewhere/api/shop/%zz?a=%', '/api/shop/customers/%'
+  ]
   const send = async (url: string, authorization?: string, method: 'POST' | 'GET' = 'POST') => {
-    const { statusCode, headers, json } = await server.app.inject({ method, url, headers: { 'content-type': 'application/json', ...authorization !== undefined && { authorization } }, ...method === 'POST' && { payload: '{' } })
+    const { statusCode, headers, json } = await server.app.inject({
+      method,
+      url,
+      headers: { 'content-type': 'application/json', ...authorization !== undefined && { authorization } },
+      ...method === 'POST' && { payload: '{' }
+    })
     t.match(headers, { 'x-request-id': String, 'content-type': 'application/json; charset=utf-8' })
     return [statusCode, json().error.code]
   }
@@ -201,26 +260,32 @@ await test('a path that cannot be decoded is 404 with a token and 401 without on
   t.same(await send('/api/shop/%zz', 'Bearer wrong'), [429, 'RATE_LIMITED'])
 }, ['sqlite'])
 
-await test('a row of a list that belongs to no row of the response is no bug: the server is not available', async (t, { url, sql }) => {
+await test('a row of a list that belongs to no row of the response is no bug: the ' +
+  'server is not available', async (t, { url, sql }) => {
   await sql('create table coded (code varchar(10) primary key)')
   await sql('create table marked (id int primary key, code varchar(10), note varchar(20), key (code))')
   await sql("insert into coded values ('a')")
   await sql("insert into marked values (1, 'a', 'the mark')")
   let changed = 0
-  const toClient = (text: string): string => text.replace('\x010\x08the mark', () => { changed++; return '\x019\x08the mark' })
+  const toClient = (text: string): string =>
+    text.replace('\x010\x08the mark', () => { changed++; return '\x019\x08the mark' })
   const { post, log } = await startService(t, await createRewritingProxy(t, url, { toClient }))
-  const response = await post('coded', { verb: 'select', include: { marked: { on: { code: 'code' }, columns: ['note'] } } })
+  const response = await post('coded', {
+    verb: 'select', include: { marked: { on: { code: 'code' }, columns: ['note'] } }
+  })
   t.ok(changed > 0, 'the proxy has changed the row')
   isRefusal(t, response, { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'a changed row' })
   t.ok(log.some((line) => JSON.parse(line).reason === 'UNREADABLE_PACKET'))
 }, ['mariadb', 'mysql'])
 
-// Statements that are larger than the server's max_allowed_packet. The server is told to name a smaller one than it has.
+// Statements that are larger than the server's max_allowed_packet. The server is told to name a smaller one than it
+// has.
 
 const LARGEST = '000000000020000+0000'
 
 await test('a statement that the server would not take is not sent, and a list is divided', async (t, { url, sql }) => {
-  const toServer = (text: string): string => text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
+  const toServer = (text: string): string =>
+    text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
   const { post } = await startService(t, await createRewritingProxy(t, url, { toServer }))
   const rows = Array.from({ length: 50 }, (_, index) => ({ text: `${index}${'😀'.repeat(400)}` }))
   t.same((await post('notes', { verb: 'insert', data: rows })).json.data, { inserted: 50, id: 1 })
@@ -234,19 +299,32 @@ await test('a statement that the server would not take is not sent, and a list i
   const answer = await post('notes', { verb: 'insert', data: [...rows.slice(0, 7), large] })
   isRefusal(t, answer, { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'a row of a list' })
   t.equal(answer.json.error.details[0].path, '/data/7')
-  isRefusal(t, await post('notes', { verb: 'update', data: large, filters: { id: 1 } }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'an update' })
-  isRefusal(t, await post('kept', { verb: 'insert', data: large }), { status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'nothing was sent to a table without transactions' })
+  isRefusal(t, await post('notes', { verb: 'update', data: large, filters: { id: 1 } }), {
+    status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'an update'
+  })
+  isRefusal(t, await post('kept', { verb: 'insert', data: large }), {
+    status: 422, code: 'VALUE_OUT_OF_RANGE', why: 'nothing was sent to a table without transactions'
+  })
   t.equal((await sql('select id from notes')).length, 50)
 }, ['mariadb', 'mysql'])
 
-await test('an import is divided as a list, and a row that the server would not take is 413 at its line', async (t, { url, sql }) => {
-  const toServer = (text: string): string => text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
-  const service = { ...await startService(t, await createRewritingProxy(t, url, { toServer })), sql } as unknown as Service
+await test('an import is divided as a list, and a row that the server would not take ' +
+  'is 413 at its line', async (t, { url, sql }) => {
+  const toServer = (text: string): string =>
+    text.replace('@@max_allowed_packet', LARGEST.padEnd('@@max_allowed_packet'.length))
+  const service = {
+    ...await startService(t, await createRewritingProxy(t, url, { toServer })), sql
+  } as unknown as Service
   const rows = Array.from({ length: 50 }, (_, index) => `${index}${'😀'.repeat(400)}`)
   t.match(await load(service, 'notes', ['text', ...rows].join('\n')), { status: 200, json: { data: { inserted: 50 } } })
   for (const [query, written] of [['', 50], ['?transaction=batch', 50]] as const) {
-    const answer = await load(service, 'notes', ['text', ...rows.slice(0, 7), 'x'.repeat(20_000), 'y'].join('\n'), { query })
-    t.match(answer, { status: 413, json: { error: { code: 'BODY_TOO_LARGE', details: [{ path: '/data/7', line: 9 }] } } }, answer.text)
+    const answer = await load(service, 'notes', ['text', ...rows.slice(0, 7), 'x'.repeat(20_000), 'y'].join('\n'), {
+      query
+    })
+    t.match(
+      answer, { status: 413, json: { error: { code: 'BODY_TOO_LARGE', details: [{ path: '/data/7', line: 9 }] } } },
+      answer.text
+    )
     t.equal((await sql('select id from notes')).length, written)
   }
 }, ['mariadb', 'mysql'])

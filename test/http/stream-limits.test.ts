@@ -11,7 +11,10 @@ const wide = 'n'.repeat(200)
 const schema = {
   mysql: ['create table rows_ (id integer primary key auto_increment, wide varchar(200) not null)', `insert into rows_ (wide) with recursive digits (n) as (select 0 union all select n + 1 from digits where n < 9)
     select '${wide}' from digits a, digits b, digits c, digits d, digits e, (select 1 union all select 2) f`],
-  sqlite: ['create table rows_ (id integer primary key, wide text not null)', `insert into rows_ (wide) with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 200000) select '${wide}' from seq`]
+  sqlite: [
+    'create table rows_ (id integer primary key, wide text not null)',
+    `insert into rows_ (wide) with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 200000) select '${wide}' from seq`
+  ]
 }
 
 /** Begins streams that their clients do not read. */
@@ -33,9 +36,12 @@ async function listen (t: Test, { server: { app } }: Service) {
 }
 
 const [other, third] = [createToken(), createToken()]
-const tokens = [['other', other], ['third', third]].map(([name, token]) => ({ name: name as string, sha256: hashToken(token as string), permissions: ['select' as const] }))
+const tokens = [['other', other], ['third', third]].map(
+  ([name, token]) => ({ name: name as string, sha256: hashToken(token as string), permissions: ['select' as const] })
+)
 
-await onEachEngine(t, 'a caller that reads slowly keeps no other one from exporting', { schema, tokens, database: { pool: { size: 8 } } }, async (t, service) => {
+await onEachEngine(t, 'a caller that reads slowly keeps no other ' +
+  'one from exporting', { schema, tokens, database: { pool: { size: 8 } } }, async (t, service) => {
   const begin = await listen(t, service)
   t.same([await begin(TOKEN), await begin(TOKEN), await begin(TOKEN)], [200, 200, 503], 'two of one token')
   t.same([await begin(other), await begin(other)], [200, 200], 'another one has its own')
@@ -43,7 +49,8 @@ await onEachEngine(t, 'a caller that reads slowly keeps no other one from export
   t.equal((await service.post('rows_', { verb: 'select', limit: 1 })).status, 200)
 })
 
-await onEachEngine(t, 'a pool of four connections has a stream for each of two callers', { schema, tokens, database: { pool: { size: 4 } } }, async (t, service) => {
+await onEachEngine(t, 'a pool of four connections has a stream for ' +
+  'each of two callers', { schema, tokens, database: { pool: { size: 4 } } }, async (t, service) => {
   const begin = await listen(t, service)
   t.same([await begin(TOKEN), await begin(TOKEN), await begin(other), await begin(third)], [200, 503, 200, 503])
 })
@@ -51,26 +58,46 @@ await onEachEngine(t, 'a pool of four connections has a stream for each of two c
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const OTHER_ISSUER = 'https://other.example.com/'
-const roles = Object.fromEntries(['reader', 'auditor'].map((name) => [name, { permissions: ['select' as const], databases: '*' as const }]))
+const roles = Object.fromEntries(
+  ['reader', 'auditor'].map((name) => [name, { permissions: ['select' as const], databases: '*' as const }])
+)
 const jwt = [jwtSetting({ jwks: keys.url }), jwtSetting({ jwks: keys.url, issuer: OTHER_ISSUER })]
 
-await onEachEngine(t, 'a caller is a subject of an issuer, or without one a role of an issuer', { schema, options: { jwt, roles, limits: { streams: 1 } }, database: { pool: { size: 16 } }, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'a caller is a subject of an issuer, or without one a role of an issuer', {
+  schema, options: { jwt, roles, limits: { streams: 1 } }, database: { pool: { size: 16 } }, only: ['sqlite']
+}, async (t, service) => {
   const begin = await listen(t, service)
-  const callers: Array<Record<string, unknown>> = [{ iss: ISSUER }, { iss: OTHER_ISSUER }, { iss: ISSUER, sub: undefined }, { iss: OTHER_ISSUER, sub: undefined }]
+  const callers: Array<Record<string, unknown>> = [
+    { iss: ISSUER }, { iss: OTHER_ISSUER }, { iss: ISSUER, sub: undefined }, { iss: OTHER_ISSUER, sub: undefined }
+  ]
   for (const claims of callers) {
-    t.same([await begin(await sign(pair, claims)), await begin(await sign(pair, { ...claims, jti: 'another token' }))], [200, 503], JSON.stringify(claims))
+    t.same(
+      [await begin(await sign(pair, claims)), await begin(await sign(pair, { ...claims, jti: 'another token' }))],
+      [200, 503], JSON.stringify(claims)
+    )
   }
   t.equal(await begin(await sign(pair, { iss: ISSUER, sub: 'user-2' })), 503, 'four of all callers')
 })
 
-await onEachEngine(t, 'JWTs of two roles without subjects are two callers', { schema, options: { jwt, roles, limits: { streams: 1 } }, database: { pool: { size: 16 } }, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'JWTs of two roles without subjects are two callers', {
+  schema, options: { jwt, roles, limits: { streams: 1 } }, database: { pool: { size: 16 } }, only: ['sqlite']
+}, async (t, service) => {
   const begin = await listen(t, service)
-  for (const role of ['reader', 'auditor']) t.same([await begin(await sign(pair, { aud: AUDIENCE, sub: undefined, role })), await begin(await sign(pair, { sub: undefined, role, jti: '2' }))], [200, 503], role)
+  for (const role of ['reader', 'auditor']) {
+    t.same([
+      await begin(await sign(pair, { aud: AUDIENCE, sub: undefined, role })),
+      await begin(await sign(pair, { sub: undefined, role, jti: '2' }))
+    ], [200, 503], role)
+  }
 })
 
-await onEachEngine(t, 'a caller in process is the name of its grant', { schema, database: { pool: { size: 4 } }, only: ['sqlite'] }, async (t, { server: { rows } }) => {
+await onEachEngine(t, 'a caller in process is the name of its grant', {
+  schema, database: { pool: { size: 4 } }, only: ['sqlite']
+}, async (t, { server: { rows } }) => {
   const open = async (name: string): Promise<AsyncGenerator<unknown>> => {
-    const stream = rows.stream({ database: 'shop', table: 'rows_', body: { verb: 'select' }, grant: { name, permissions: ['select'] } })
+    const stream = rows.stream({
+      database: 'shop', table: 'rows_', body: { verb: 'select' }, grant: { name, permissions: ['select'] }
+    })
     await stream.next()
     return stream
   }
@@ -78,6 +105,7 @@ await onEachEngine(t, 'a caller in process is the name of its grant', { schema, 
   await t.rejects(open('job one'), { code: 'OVERLOADED' })
   const second = await open('job two')
   await first.return(undefined)
-  await until('the first one has left its place', () => open('job one').then((stream) => stream.return(undefined)).then(() => true, () => false))
+  await until('the first one has left its place', () =>
+    open('job one').then((stream) => stream.return(undefined)).then(() => true, () => false))
   await second.return(undefined)
 })

@@ -16,9 +16,14 @@ import { until } from '../support/until.ts'
 
 const few = { schema: shop, only: ['sqlite' as const], options: { failedLogins: { max: 3 } } }
 
-await onEachEngine(t, 'only the latest 5,000 addresses are kept', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
+await onEachEngine(t, 'only the latest 5,000 ' +
+  'addresses are kept', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
   const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`
-  for (let number = 0; number <= 5000; number++) await ask(service, { address: address(number), authorization: wrong, path: '/api/x' })
+  for (let number = 0; number <= 5000; number++) {
+    await ask(service, {
+      address: address(number), authorization: wrong, path: '/api/x'
+    })
+  }
   t.match(await ask(service, { address: address(0), authorization: right }), { status: 200 })
   t.match(await ask(service, { address: address(1), authorization: right }), { status: 429 })
   t.match(await ask(service, { address: address(5000), authorization: right }), { status: 429 })
@@ -41,7 +46,8 @@ t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', asy
   const [old, young] = [await entryOf('old'), await entryOf('young')]
   replaceFile([old.entry])
   const server = await serveRowQuery(t, { env: { API_TOKENS_FILE: path } })
-  const ask = async (token: string): Promise<number> => (await server.post('/api/demo/products', { verb: 'select' }, token)).status
+  const ask = async (token: string): Promise<number> =>
+    (await server.post('/api/demo/products', { verb: 'select' }, token)).status
   t.same([await ask(old.token), await ask(young.token)], [200, 401])
   replaceFile([young.entry])
   server.child.kill('SIGHUP')
@@ -54,7 +60,9 @@ t.test('the program reads the file of API_TOKENS_FILE, and again on SIGHUP', asy
 
 t.test('the program reads the tokens and roles of its configuration again on SIGHUP, and only those', async (t) => {
   const secret = 's'.repeat(40)
-  const write = (role: string, changes: object = {}): void => writeFileSync(join(folder, 'row-query.json'), JSON.stringify({
+  const write = (
+    role: string, changes: object = {}
+  ): void => writeFileSync(join(folder, 'row-query.json'), JSON.stringify({
     databases: { demo: { url: 'sqlite:demo.db' } },
     jwt: [{ issuer: ISSUER, audience: AUDIENCE, secret, algorithms: ['HS256'], role: '/role' }],
     roles: { [role]: { permissions: ['select'], databases: '*' } },
@@ -88,11 +96,16 @@ type Ask = (token: string) => Promise<Awaited<ReturnType<Service['post']>>>
 interface Started { readonly server: KeyServer, readonly ask: Ask, readonly log: string[] }
 
 /** Starts a service with its own key server. The time of the day stands still. */
-async function start (t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {}, { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}): Promise<Started> {
+async function start (
+  t: Test, { url }: Pick<Service, 'url'>, prepare: (server: KeyServer) => unknown = () => {},
+  { maxFailures = 0, ...rest }: Partial<JwtOptions> & { maxFailures?: number } = {}
+): Promise<Started> {
   const server = await serveKeys(t, [pair.jwk])
   await prepare(server)
   stoppedDate(t)
-  const { post, log } = await startService(t, url, { options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } } })
+  const { post, log } = await startService(t, url, {
+    options: { jwt: [jwtSetting({ jwks: server.url, ...rest })], roles, failedLogins: { max: maxFailures } }
+  })
   return { server, log, ask: async (token) => await post('customers', select, { token }) }
 }
 const only = ['sqlite' as const]
@@ -100,9 +113,13 @@ const only = ['sqlite' as const]
 const testOnSqlite = sharedOnEachEngine(t, { schema: shop, only })
 
 await testOnSqlite('a key server that does not answer is given up after 5 seconds', async (t, service) => {
-  const { server, ask, log } = await start(t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } })
+  const { server, ask, log } = await start(
+    t as Test, service, (server) => { server.answer = (_request, response) => { response.write('{"keys":[') } }
+  )
   const before = performance.now()
-  isRefusal(t as Test, await ask(await sign(pair)), { status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end' })
+  isRefusal(t as Test, await ask(await sign(pair)), {
+    status: 503, code: 'KEYS_UNAVAILABLE', why: 'the answer does not end'
+  })
   const took = performance.now() - before
   t.ok(took > 4000 && took < 9000, `${took} ms`)
   t.match(log.join(''), /"reason":"timeout"/)

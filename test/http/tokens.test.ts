@@ -1,4 +1,7 @@
-/** Tokens: which are accepted, what each may do, those of a file that changes, and addresses that send many invalid ones. */
+/**
+ * Tokens: which are accepted, what each may do, those of a file that changes, and addresses that send many invalid
+ * ones.
+ */
 import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fastifyRateLimit from '@fastify/rate-limit'
@@ -17,7 +20,9 @@ import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 import { listen } from '../support/wire.ts'
 
-const token = (name: string, rest: Omit<TokenOptions, 'name' | 'sha256'>): TokenOptions => ({ name, sha256: hashToken(name), ...rest })
+const token = (name: string, rest: Omit<TokenOptions, 'name' | 'sha256'>): TokenOptions => ({
+  name, sha256: hashToken(name), ...rest
+})
 const everything = [...VERBS]
 
 const tokens: TokenOptions[] = [
@@ -52,7 +57,13 @@ await testShop('a token may use only the verbs of its permissions', async (t, { 
       const { status, json } = await post('settings', bodies[verb], { token })
       t.equal(status, verbs.includes(verb) ? 200 : 403, `${token}: ${verb}`)
       if (status === 200) continue
-      t.match(json, { success: false, data: {}, error: { code: 'PERMISSION_DENIED', message: `The token does not have the permission ${verb}`, details: [] } })
+      t.match(json, {
+        success: false,
+        data: {},
+        error: {
+          code: 'PERMISSION_DENIED', message: `The token does not have the permission ${verb}`, details: []
+        }
+      })
       t.same(statements(), [])
     }
   }
@@ -64,11 +75,18 @@ await testShop('a token for named tables may use these tables', async (t, { post
   t.equal((await post('not_there', { verb: 'select' }, { token: 'two-tables' })).json.error.code, 'TABLE_NOT_FOUND')
 })
 
-await testShop('a database or table without permissions looks like one that does not exist', async (t, { post, statements }) => {
+await testShop('a database or table without permissions looks like one ' +
+  'that does not exist', async (t, { post, statements }) => {
   statements()
   const answerTo = async (table: string, body: unknown, options: { token: string, database?: string }) => {
     const { status, text, headers } = await post(table, body, { ...options, headers: { 'x-request-id': 'same' } })
-    return { status, text: text.replaceAll(table, '?').replaceAll(options.database ?? 'shop', '?'), headers: { ...headers, date: '' } }
+    return {
+      status,
+      text: text.replaceAll(table, '?').replaceAll(options.database ?? 'shop', '?'),
+      headers: {
+        ...headers, date: ''
+      }
+    }
   }
   for (const body of [{ verb: 'select' }, bodies.delete, { verb: 'no verb' }, 'no JSON', '']) {
     const what = JSON.stringify(body)
@@ -76,32 +94,59 @@ await testShop('a database or table without permissions looks like one that does
     t.match(hidden, { status: 404, text: /"TABLE_NOT_FOUND"/ }, what)
     t.same(await answerTo('zzzzzz', body, { token: 'two-tables' }), hidden, `table: ${what}`)
 
-    if (typeof body === 'object' && body.verb === 'select') t.same(await answerTo('zzzzzz', body, { token: 'shop' }), hidden, 'a table that nobody has')
+    if (typeof body === 'object' && body.verb === 'select') {
+      t.same(
+        await answerTo('zzzzzz', body, { token: 'shop' }), hidden, 'a table that nobody has'
+      )
+    }
 
     const elsewhere = await answerTo('customers', body, { token: 'nowhere' })
     t.match(elsewhere, { status: 404, text: /"DATABASE_NOT_FOUND"/ }, what)
     t.same(await answerTo('customers', body, { token: 'nowhere', database: 'zzzz' }), elsewhere, `database: ${what}`)
-    t.same(await answerTo('customers', body, { token: 'shop', database: 'zzzz' }), elsewhere, `database that nobody has: ${what}`)
+    t.same(
+      await answerTo('customers', body, { token: 'shop', database: 'zzzz' }), elsewhere,
+      `database that nobody has: ${what}`
+    )
   }
   t.same(statements(), [])
 })
 
 await testShop('an unknown name is answered with a similar one that the token sees', async (t, { post, operate }) => {
-  const messageOf = async (table: string, body: object, options: { token: string, database?: string }) => (await post(table, body, options)).json.error.message
+  const messageOf = async (table: string, body: object, options: { token: string, database?: string }) =>
+    (await post(table, body, options)).json.error.message
   const select = { verb: 'select' }
-  t.equal(await messageOf('ordres', select, { token: 'shop' }), 'Table "ordres" does not exist in database "shop"; did you mean "orders"?')
-  t.equal(await messageOf('ordres', select, { token: 'two-tables' }), 'Table "ordres" does not exist in database "shop"', 'orders is hidden')
-  t.equal(await messageOf('orders', select, { token: 'shop', database: 'shpo' }), 'Database "shpo" does not exist; did you mean "shop"?')
+  t.equal(
+    await messageOf('ordres', select, { token: 'shop' }),
+    'Table "ordres" does not exist in database "shop"; did you mean "orders"?'
+  )
+  t.equal(
+    await messageOf('ordres', select, { token: 'two-tables' }), 'Table "ordres" does not exist in database "shop"',
+    'orders is hidden'
+  )
+  t.equal(
+    await messageOf('orders', select, { token: 'shop', database: 'shpo' }),
+    'Database "shpo" does not exist; did you mean "shop"?'
+  )
   t.equal(await messageOf('orders', select, { token: 'nowhere', database: 'shpo' }), 'Database "shpo" does not exist')
   const { json } = await operate([{ table: 'ordres', verb: 'select' }], { token: 'shop' })
-  t.match(json.error, { code: 'TABLE_NOT_FOUND', message: /did you mean "orders"/, details: [{ path: '/operations/0/table', message: /did you mean "orders"/ }] })
+  t.match(json.error, {
+    code: 'TABLE_NOT_FOUND',
+    message: /did you mean "orders"/,
+    details: [
+      { path: '/operations/0/table', message: /did you mean "orders"/ }
+    ]
+  })
   const member = await post('customers', { verb: 'select', include: { all: { table: 'ordres' } } }, { token: 'shop' })
   t.match(member.json.error, { code: 'TABLE_NOT_FOUND', message: /did you mean "orders"/ })
   for (const [body, meant] of [
-    [{ verb: 'select', filter: {} }, 'filters'], [{ verb: 'select', columns: ['emial'] }, 'email'], [{ verb: 'select', filters: { Name: 'x' } }, 'name'],
-    [{ verb: 'select', filters: { name: { $contians: 'x' } } }, '$contains'], [{ verb: 'select', filters: { $some: { orders: { filtres: {} } } } }, 'filters'],
-    [{ verb: 'select', filters: { $ro: [] } }, '$or'], [{ verb: 'select', aggregates: { total: { $count: '*' } }, groupBy: ['name'], orderBy: 'totla' }, 'total'],
-    [{ verb: 'insert', data: { emial: 'x' } }, 'email'], [{ verb: 'select', aggregates: { total: { $coun: '*' } } }, '$count']
+    [{ verb: 'select', filter: {} }, 'filters'], [{ verb: 'select', columns: ['emial'] }, 'email'],
+    [{ verb: 'select', filters: { Name: 'x' } }, 'name'],
+    [{ verb: 'select', filters: { name: { $contians: 'x' } } }, '$contains'],
+    [{ verb: 'select', filters: { $some: { orders: { filtres: {} } } } }, 'filters'],
+    [{ verb: 'select', filters: { $ro: [] } }, '$or'],
+    [{ verb: 'select', aggregates: { total: { $count: '*' } }, groupBy: ['name'], orderBy: 'totla' }, 'total'],
+    [{ verb: 'insert', data: { emial: 'x' } }, 'email'],
+    [{ verb: 'select', aggregates: { total: { $coun: '*' } } }, '$count']
   ] as const) {
     const { status, json } = await post('customers', body, { token: 'shop' })
     t.equal(status, 400)
@@ -126,7 +171,9 @@ await testShop('a request without a valid token is refused before any other chec
       const answer = await post(table, 'not JSON', { token: null, headers, database })
       t.equal(answer.status, 401, why)
       t.equal(answer.headers['www-authenticate'], 'Bearer error="invalid_token"', why)
-      t.same(answer.json, { success: false, data: {}, error: { code: 'UNAUTHENTICATED', message: 'The token is not valid', details: [] } }, why)
+      t.same(answer.json, {
+        success: false, data: {}, error: { code: 'UNAUTHENTICATED', message: 'The token is not valid', details: [] }
+      }, why)
     }
   }
   const none = await post('customers', { verb: 'select' }, { token: null })
@@ -138,12 +185,19 @@ await testShop('a request without a valid token is refused before any other chec
 
 await testShop('the scheme of the header may be in any case', async (t, { post }) => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
-    t.equal((await post('customers', { verb: 'select' }, { token: null, headers: { authorization: `${scheme} shop` } })).status, 200, scheme)
+    t.equal((await post('customers', { verb: 'select' }, {
+      token: null, headers: { authorization: `${scheme} shop` }
+    })).status, 200, scheme)
   }
 })
 
-await onEachEngine(t, 'a service without tokens refuses every request', { schema: shop, options: { tokens: [] } }, async (t, { post }) => {
-  for (const token of ['', 'undefined', 'null', 'any']) t.equal((await post('customers', { verb: 'select' }, { token })).status, 401, token)
+await onEachEngine(t, 'a service without tokens ' +
+  'refuses every request', { schema: shop, options: { tokens: [] } }, async (t, { post }) => {
+  for (const token of ['', 'undefined', 'null', 'any']) {
+    t.equal(
+      (await post('customers', { verb: 'select' }, { token })).status, 401, token
+    )
+  }
 })
 
 async function fail (service: Pick<Service, 'server'>, times: number, from: From = {}): Promise<number[]> {
@@ -152,7 +206,14 @@ async function fail (service: Pick<Service, 'server'>, times: number, from: From
   return [...new Set(statuses)]
 }
 
-const few = { schema: shop, only: ['sqlite' as const], tokens: [tokenFor('reader', ['insert'])], options: { failedLogins: { max: 3 } } }
+const few = {
+  schema: shop,
+  only: ['sqlite' as const],
+  tokens: [tokenFor('reader', ['insert'])],
+  options: {
+    failedLogins: { max: 3 }
+  }
+}
 
 /** Stops the time of the day. `pass` lets the minute end in which failed logins are counted. */
 function stopDate (t: Test): { pass (milliseconds?: number): void } {
@@ -167,13 +228,23 @@ await testLogins('thirty invalid tokens in a minute block an address, even for v
   for (const authorization of [wrong, right, 'Basic abc']) {
     const answer = await ask(service, { authorization })
     isRefusal(t, answer, { status: 429, code: 'RATE_LIMITED', why: authorization })
-    t.match(answer.headers, { 'ratelimit-limit': '30', 'ratelimit-remaining': '0', 'ratelimit-reset': /^\d+$/, 'retry-after': /^([1-9]|[1-5]\d|60)$/ })
+    t.match(answer.headers, {
+      'ratelimit-limit': '30',
+      'ratelimit-remaining': '0',
+      'ratelimit-reset': /^\d+$/,
+      'retry-after': /^([1-9]|[1-5]\d|60)$/
+    })
     t.notOk('www-authenticate' in answer.headers)
   }
-  t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 }, 'another address is not blocked')
+  t.match(
+    await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 },
+    'another address is not blocked'
+  )
   t.match(await ask(service, {}), { status: 401 }, 'a request without a token gets 401')
   const warnings = service.log.map((line) => JSON.parse(line)).filter(({ level }) => level === 40)
-  t.match(warnings, [{ address: '192.0.2.1', seconds: Number, msg: /^too many failed logins/ }], 'the block is logged once')
+  t.match(
+    warnings, [{ address: '192.0.2.1', seconds: Number, msg: /^too many failed logins/ }], 'the block is logged once'
+  )
   t.notMatch(service.log.join(''), /wrong|test-token/)
 })
 
@@ -198,7 +269,8 @@ await testFew('invalid tokens and other schemes count on every path', async (t, 
   t.same(await fail(service, 1, { address }), [429])
 })
 
-await onEachEngine(t, 'an address is unblocked at the end of the window', { ...few, options: { failedLogins: { max: 2, window: 300 } } }, async (t, service) => {
+await onEachEngine(t, 'an address is unblocked at the ' +
+  'end of the window', { ...few, options: { failedLogins: { max: 2, window: 300 } } }, async (t, service) => {
   const { pass } = stopDate(t)
   t.same(await fail(service, 2), [401])
   t.match(await ask(service, { authorization: right }), { status: 429, headers: { 'retry-after': '1' } })
@@ -228,12 +300,15 @@ const networks: Array<[one: string, other: string, same: boolean]> = [
   ['::1', '::ffff:192.0.2.1', false]
 ]
 
-await testFew('a network of IPv6, and an IPv4 address in any of its forms, counts as one address', async (t, service) => {
+await testFew('a network of IPv6, and an IPv4 address in any of its forms, ' +
+  'counts as one address', async (t, service) => {
   const { pass } = stopDate(t)
   for (const [one, other, same] of networks) {
     pass()
     t.same(await fail(service, 3, { address: one }), [401])
-    t.equal((await ask(service, { address: other, authorization: right })).status, same ? 429 : 200, `${one} and ${other}`)
+    t.equal(
+      (await ask(service, { address: other, authorization: right })).status, same ? 429 : 200, `${one} and ${other}`
+    )
   }
 })
 
@@ -241,9 +316,15 @@ const testBehindProxy = sharedOnEachEngine(t, { ...few, server: { trustProxy: ['
 
 await testBehindProxy('behind a trusted proxy, the forwarded addresses count', async (t, service) => {
   t.same(await fail(service, 3, { address: '10.0.0.1', forwarded: '203.0.113.1, 192.0.2.7' }), [401])
-  t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }), { status: 429 }, 'addresses that the client added to the header are ignored')
+  t.match(
+    await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '198.51.100.1, 192.0.2.7' }),
+    { status: 429 }, 'addresses that the client added to the header are ignored'
+  )
   t.match(await ask(service, { address: '10.0.0.1', authorization: right, forwarded: '192.0.2.8' }), { status: 200 })
-  t.match(await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 }, 'the header of an untrusted host is ignored')
+  t.match(
+    await ask(service, { address: '192.0.2.9', authorization: right, forwarded: '192.0.2.7' }), { status: 200 },
+    'the header of an untrusted host is ignored'
+  )
 })
 
 await testBehindProxy('the port of a forwarded address does not count', async (t, service) => {
@@ -255,22 +336,33 @@ await testBehindProxy('the port of a forwarded address does not count', async (t
   t.same(await fail(service, 3, through('[2001:db8::1]:443')), [401])
   t.same(await fail(service, 1, through('[2001:db8::2]')), [429])
   t.same(await fail(service, 3, through('[2001:db8:1::1]:443')), [401])
-  t.same(await fail(service, 3, through('198.51.100.1:99, 10.0.0.2:4711,[fd00::1]:80')), [401], 'ports of trusted proxies')
+  t.same(
+    await fail(service, 3, through('198.51.100.1:99, 10.0.0.2:4711,[fd00::1]:80')), [401], 'ports of trusted proxies'
+  )
   t.same(await fail(service, 1, through('198.51.100.1')), [429])
   t.same(await fail(service, 3, through('198.51.100.2:99, 10.0.0.2:4711')), [401])
 })
 
-await onEachEngine(t, 'the limit of public documents counts addresses in the same way', { ...few, options: { openapi: 'public', rateLimit: { max: 2 } }, server: { trustProxy: ['10.0.0.1'] } }, async (t, { server: { app } }) => {
-  const statusFor = async (forwarded: string): Promise<number> => (await app.inject({ url: '/api/shop/openapi.json', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': forwarded } })).statusCode
+await onEachEngine(t, 'the limit of public documents counts addresses in the same way', {
+  ...few, options: { openapi: 'public', rateLimit: { max: 2 } }, server: { trustProxy: ['10.0.0.1'] }
+}, async (t, { server: { app } }) => {
+  const statusFor = async (forwarded: string): Promise<number> => (await app.inject({
+    url: '/api/shop/openapi.json', remoteAddress: '10.0.0.1', headers: { 'x-forwarded-for': forwarded }
+  })).statusCode
   const statuses = []
-  for (const forwarded of ['203.0.113.15:1', '203.0.113.15:2', '64:ff9b::203.0.113.15', '203.0.113.16:1', '2001:db8::1', '2001:db8::2', '2001:db8::3']) statuses.push(await statusFor(forwarded))
+  for (const forwarded of [
+    '203.0.113.15:1', '203.0.113.15:2', '64:ff9b::203.0.113.15', '203.0.113.16:1', '2001:db8::1', '2001:db8::2',
+    '2001:db8::3'
+  ]) statuses.push(await statusFor(forwarded))
   t.same(statuses, [200, 200, 429, 200, 200, 200, 429])
 })
 
 await testFew('an app that trusts a proxy with ports counts its addresses', async (t, { url }) => {
   const app = Fastify({ trustProxy: '10.0.0.1' })
   t.teardown(() => app.close())
-  await app.register(rowQuery, { prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 } })
+  await app.register(rowQuery, {
+    prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 }
+  })
   const service = { server: { app } } as unknown as Service
   t.same(await fail(service, 2, { address: '10.0.0.1', forwarded: '203.0.113.15:4711' }), [401])
   t.same(await fail(service, 1, { address: '10.0.0.1', forwarded: '203.0.113.15:4712' }), [429])
@@ -279,11 +371,16 @@ await testFew('an app that trusts a proxy with ports counts its addresses', asyn
 
 await testFew('without a trusted proxy, forwarded addresses are ignored', async (t, service) => {
   const address = '192.0.2.22'
-  for (const forwarded of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) t.same(await fail(service, 1, { address, forwarded }), [401])
+  for (const forwarded of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
+    t.same(
+      await fail(service, 1, { address, forwarded }), [401]
+    )
+  }
   t.same(await fail(service, 1, { address, forwarded: '203.0.113.4' }), [429])
 })
 
-await onEachEngine(t, 'failedLogins.max 0 disables the block', { ...few, options: { failedLogins: { max: 0 } } }, async (t, service) => {
+await onEachEngine(t, 'failedLogins.max 0 ' +
+  'disables the block', { ...few, options: { failedLogins: { max: 0 } } }, async (t, service) => {
   t.same(await fail(service, 50), [401])
 })
 
@@ -291,21 +388,29 @@ await testFew('the limits of the host app and of the plugin both apply', async (
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(fastifyRateLimit, { max: 1000, keyGenerator: () => 'all', allowList: () => true })
-  await app.register(rowQuery, { prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 } })
+  await app.register(rowQuery, {
+    prefix: '/api', databases: { shop: { url } }, tokens: [tokenFor(TOKEN, ['select'])], failedLogins: { max: 2 }
+  })
   const service = { server: { app } } as unknown as Service
   t.same(await fail(service, 2), [401])
   t.same(await fail(service, 1), [429])
   t.match(await ask(service, { address: '192.0.2.2', authorization: right }), { status: 200 })
 })
 
-await testLogins('400 pipelined requests with invalid tokens cannot exceed the limit of look-ups', async (t, service) => {
+await testLogins('400 pipelined requests with invalid tokens cannot exceed the ' +
+  'limit of look-ups', async (t, service) => {
   const { send } = await listen(service)
-  const requests = Array.from({ length: 400 }, (_, index) => `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
+  const requests = Array.from({ length: 400 }, (_, index) =>
+    `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
   const statuses = (await send(requests.join(''))).map(({ status }) => status)
-  t.same([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [30, 370])
+  t.same([
+    statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length
+  ], [30, 370])
 })
 
-const [firstEntry, secondEntry] = ['first', 'second'].map((name) => tokenFor(name, ['select'])) as [TokenOptions, TokenOptions]
+const [firstEntry, secondEntry] = ['first', 'second'].map(
+  (name) => tokenFor(name, ['select'])
+) as [TokenOptions, TokenOptions]
 const folder = t.testdir()
 const path = join(folder, 'tokens.json')
 
@@ -317,7 +422,9 @@ function replace (content: unknown): void {
 /** The statuses of requests with the tokens of the file and the token of the configuration. */
 async function statusesOf ({ post }: Service): Promise<Record<string, number>> {
   const tokens = { first: 'first', second: 'second', fixed: TOKEN }
-  return Object.fromEntries(await Promise.all(Object.entries(tokens).map(async ([name, token]) => [name, (await post('customers', { verb: 'select' }, { token })).status] as const)))
+  return Object.fromEntries(await Promise.all(Object.entries(tokens).map(
+    async ([name, token]) => [name, (await post('customers', { verb: 'select' }, { token })).status] as const
+  )))
 }
 
 const comes = async (t: Test, service: Service, what: string, expected: Record<string, number>): Promise<void> => {
@@ -334,7 +441,8 @@ const fromFile = { tokensFile: path, failedLogins: { max: 0 } }
 
 const testFile = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: fromFile })
 
-await testFile('a token that is removed from the file stops working, and one that is added works', async (t, service) => {
+await testFile('a token that is removed from the file stops working, and one ' +
+  'that is added works', async (t, service) => {
   t.same(await statusesOf(service), { first: 200, second: 401, fixed: 200 })
   replace([secondEntry])
   await until('the file is read by itself', async () => (await statusesOf(service))['second'] === 200)
@@ -348,20 +456,26 @@ await testFile('a token that is removed from the file stops working, and one tha
   t.same(errors(service), [])
 })
 
-await testFile('if the file is invalid, the previous tokens stay in use and the log gives the reason once', async (t, service) => {
+await testFile('if the file is invalid, the previous tokens stay in use and the log ' +
+  'gives the reason once', async (t, service) => {
   replace([firstEntry])
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   const faults: Array<[change: () => void, mistake: string | RegExp]> = [
     [() => truncateSync(path), /^tokensFile: the file is empty$/],
     [() => replace(`[{ "name": "second", "sha256": "${secondEntry.sha256}"`), /^tokensFile: .* is not valid JSON/],
-    [() => replace([{ ...secondEntry, permissions: ['everything'] }]), /^tokensFile\.0\.permissions\.0: must be "select" or/],
+    [
+      () => replace([{ ...secondEntry, permissions: ['everything'] }]),
+      /^tokensFile\.0\.permissions\.0: must be "select" or/
+    ],
     [() => rmSync(path), 'tokensFile: cannot be read']
   ]
   for (const [index, [change, mistake]] of faults.entries()) {
     change()
     for (let time = 0; time < 2; time++) await service.server.rows.refresh()
     t.equal(errors(service).length, index + 1)
-    t.match(errors(service)[index], { msg: 'the token file cannot be used; the previous tokens stay in use', errors: [mistake] })
+    t.match(errors(service)[index], {
+      msg: 'the token file cannot be used; the previous tokens stay in use', errors: [mistake]
+    })
     t.same(await statusesOf(service), { first: 200, second: 401, fixed: 200 })
   }
   replace([secondEntry])
@@ -387,14 +501,20 @@ await testFile('the file is read again when its symbolic link points to another 
   replace([firstEntry])
 })
 
-await onEachEngine(t, 'the tokens of the configuration are replaced, and those of the file stay', { schema: shop, only: ['sqlite'], options: fromFile }, async (t, service) => {
+await onEachEngine(t, 'the tokens of the configuration are replaced, and ' +
+  'those of the file stay', { schema: shop, only: ['sqlite'], options: fromFile }, async (t, service) => {
   const { rows } = service.server
   rows.replaceGrants({ tokens: [secondEntry] })
   t.same(await statusesOf(service), { first: 200, second: 200, fixed: 401 })
-  t.throws(() => rows.replaceGrants({ tokens: [firstEntry] }), { errors: [/is already in "tokens"/, /is already in "tokens"/] }, 'as at the start')
+  t.throws(
+    () => rows.replaceGrants({ tokens: [firstEntry] }),
+    { errors: [/is already in "tokens"/, /is already in "tokens"/] }, 'as at the start'
+  )
   t.same(await statusesOf(service), { first: 200, second: 200, fixed: 401 })
   replace([secondEntry])
-  await comes(t, service, 'the file repeats a token of the new ones, and is refused', { first: 200, second: 200, fixed: 401 })
+  await comes(t, service, 'the file repeats a token of the new ones, and is refused', {
+    first: 200, second: 200, fixed: 401
+  })
   t.match(errors(service).at(-1), { errors: [/is already in "tokens"/, /is already in "tokens"/] })
   rows.replaceGrants({ tokens: [] })
   await comes(t, service, 'it is read again', { first: 401, second: 200, fixed: 401 })
@@ -403,7 +523,10 @@ await onEachEngine(t, 'the tokens of the configuration are replaced, and those o
 
 t.test('the file is not read after the service was closed', async (t) => {
   let service: Service | undefined
-  await onEachEngine(t as Test, 'a service', { schema: shop, only: ['sqlite'], options: fromFile }, async (_t, running) => { service = running })
+  await onEachEngine(
+    t as Test, 'a service', { schema: shop, only: ['sqlite'], options: fromFile },
+    async (_t, running) => { service = running }
+  )
   const { log, server } = service as Service
   log.length = 0
   replace([secondEntry])

@@ -1,13 +1,15 @@
 /**
- * Inserts with triggers and generated defaults: `id` is correct or null, and a column that a trigger fills may be omitted. Triggers and views that refer to
- * something missing.
+ * Inserts with triggers and generated defaults: `id` is correct or null, and a column that a trigger fills may be
+ * omitted. Triggers and views that refer to something missing.
  */
 import t, { type Test } from 'tap'
 import { COMMON, trigger } from '../support/missing-tables.ts'
 import { get } from '../support/documents.ts'
 import { errorPacket } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type Schema, type EngineName, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
+import {
+  onEachEngine, type Schema, type EngineName, type Service, sharedOnEachEngine, startService
+} from '../support/service.ts'
 import { createUser } from '../support/users.ts'
 
 const tables = {
@@ -16,13 +18,16 @@ const tables = {
     'create table logged (id bigint not null auto_increment primary key, note varchar(20) null)',
     'create trigger logged_insert after insert on logged for each row insert into log (note) values (new.note)',
     'create table logged_before (id int not null auto_increment primary key, note varchar(20) null)',
-    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) values (new.note); set new.note = last_insert_id(); end',
+    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) ' +
+      'values (new.note); set new.note = last_insert_id(); end',
     'create table renumbered (id bigint not null auto_increment primary key, note varchar(20) null)',
-    'create trigger renumbered_insert before insert on renumbered for each row set new.id = -1000 + coalesce(new.note, 0)',
+    'create trigger renumbered_insert before insert on renumbered for each row set new.id = -1000 + ' +
+      'coalesce(new.note, 0)',
     'create table keyed (code varchar(40) not null primary key, note varchar(20) null)',
     "create trigger keyed_insert before insert on keyed for each row set new.code = concat('made-', new.note)",
     'create table by_default (code varchar(40) not null default (uuid()) primary key, note varchar(20) null)',
-    'create table filled (id int not null auto_increment primary key, slug varchar(20) not null, owner varchar(20) not null)',
+    'create table filled (id int not null auto_increment primary key, slug varchar(20) not null, owner ' +
+      'varchar(20) not null)',
     "create trigger filled_insert before insert on filled for each row set new.slug = coalesce(new.slug, 'made')",
     'create table unfilled (id int not null auto_increment primary key, slug varchar(20) not null)'
   ],
@@ -30,16 +35,22 @@ const tables = {
     'create table log (id integer not null primary key, note text)',
     "insert into log values (500, '')",
     'create table logged (id integer not null primary key, note text)',
-    'create trigger logged_insert after insert on logged for each row begin insert into log (note) values (new.note); end',
+    'create trigger logged_insert after insert on logged for each row begin insert into log (note) ' +
+      'values (new.note); end',
     'create table logged_before (id integer not null primary key, note text)',
-    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) values (new.note); end',
+    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) ' +
+      'values (new.note); end',
     'create table renumbered (id integer not null primary key, note text)',
-    'create trigger renumbered_insert after insert on renumbered for each row begin update renumbered set id = id + 1000 where id = new.id; end',
+    'create trigger renumbered_insert after insert on renumbered for each row begin update renumbered set id = id + ' +
+      '1000 where id = new.id; end',
     'create table keyed (code text not null primary key, note text)',
-    "create trigger keyed_insert after insert on keyed for each row begin update keyed set code = 'made-' || new.note where code = new.code; end",
+    "create trigger keyed_insert after insert on keyed for each row begin update keyed set code = 'made-' || " +
+      'new.note where code = new.code; end',
     'create table "left ""out""" (code text not null primary key, note text)',
-    "create trigger left_out before insert on \"left \"\"out\"\"\" for each row when new.note = 'no' begin select raise(ignore); end",
-    'create trigger left_out_after after insert on "left ""out""" for each row begin insert into log (note) values (new.note); end',
+    "create trigger left_out before insert on \"left \"\"out\"\"\" for each row when new.note = 'no' begin select " +
+      'raise(ignore); end',
+    'create trigger left_out_after after insert on "left ""out""" for each row begin insert into log (note) ' +
+      'values (new.note); end',
     'create table filled (id integer not null primary key, slug text not null, owner text not null)',
     "create trigger filled_insert before insert on filled for each row begin insert into log (note) values ('x'); end",
     'create table unfilled (id integer not null primary key, slug text not null)',
@@ -47,8 +58,10 @@ const tables = {
     "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
     'create table half_log (id integer primary key on conflict fail)',
     'insert into half_log values (3)',
-    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select raise(fail, 'no'); end",
-    "create trigger collides after update of note on items when new.note = 'log' begin insert into half_log values (new.id); end",
+    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select " +
+      "raise(fail, 'no'); end",
+    "create trigger collides after update of note on items when new.note = 'log' begin insert into half_log " +
+      'values (new.id); end',
     "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
   ]
 }
@@ -68,11 +81,30 @@ const broken = (engine: EngineName): string[] => engine === 'sqlite'
 interface Case { table: string, body: object, reason: RegExp, only?: readonly EngineName[] }
 
 const CASES: readonly Case[] = [
-  { table: 'rows_kept', body: { verb: 'insert', data: { id: 2 } }, reason: /^(ER_NO_SUCH_TABLE \(t_\w+\.gone\)|no such table: main\.gone)$/ },
-  { table: 'rows_kept', body: { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, reason: /^(ER_BAD_FIELD_ERROR \(lost\)|no such column: lost)$/ },
-  { table: 'columns_kept', body: { verb: 'delete', filters: { id: 1 } }, reason: /^(ER_WRONG_VALUE_COUNT_ON_ROW|has 1 columns but)$/ },
-  { table: 'routines', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_SP_DOES_NOT_EXIST \(t_\w+\.nowhere\)$/, only: ['mariadb', 'mysql'] },
-  { table: 'orphans', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] },
+  {
+    table: 'rows_kept',
+    body: { verb: 'insert', data: { id: 2 } },
+    reason: /^(ER_NO_SUCH_TABLE \(t_\w+\.gone\)|no such table: main\.gone)$/
+  },
+  {
+    table: 'rows_kept',
+    body: { verb: 'update', data: { n: 2 }, filters: { id: 1 } },
+    reason: /^(ER_BAD_FIELD_ERROR \(lost\)|no such column: lost)$/
+  },
+  {
+    table: 'columns_kept',
+    body: { verb: 'delete', filters: { id: 1 } },
+    reason: /^(ER_WRONG_VALUE_COUNT_ON_ROW|has 1 columns but)$/
+  },
+  {
+    table: 'routines',
+    body: { verb: 'insert', data: { id: 1 } },
+    reason: /^ER_SP_DOES_NOT_EXIST \(t_\w+\.nowhere\)$/,
+    only: ['mariadb', 'mysql']
+  },
+  {
+    table: 'orphans', body: { verb: 'insert', data: { id: 1 } }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql']
+  },
   { table: 'orphan', body: { verb: 'select' }, reason: /^ER_NO_SUCH_USER$/, only: ['mariadb', 'mysql'] }
 ]
 
@@ -80,9 +112,14 @@ const CASES: readonly Case[] = [
 const schema: Schema = (engine) => [...engine === 'sqlite' ? tables.sqlite : tables.mysql, ...broken(engine)]
 const test = sharedOnEachEngine(t, { schema, keepsRows: true })
 
-await test('the id of an insert is correct or null where a trigger changes the key', async (t, { engine, post, sql }) => {
-  const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json.data
-  t.same(await insert('logged', { note: 'x' }), { inserted: 1, id: 1 }, 'a row that a trigger adds to another table does not change the id')
+await test('the id of an insert is correct or null where a ' +
+  'trigger changes the key', async (t, { engine, post, sql }) => {
+  const insert = async (table: string, data: object): Promise<any> =>
+    (await post(table, { verb: 'insert', data })).json.data
+  t.same(
+    await insert('logged', { note: 'x' }), { inserted: 1, id: 1 },
+    'a row that a trigger adds to another table does not change the id'
+  )
   t.same(await insert('logged', { id: 7, note: 'x' }), { inserted: 1, id: 7 })
   t.same(await insert('logged', { id: -7, note: 'x' }), { inserted: 1, id: -7 })
   t.same(await insert('logged_before', { note: 'x' }), { inserted: 1, id: 1 })
@@ -105,12 +142,29 @@ await test('the id of an insert is correct or null where a trigger changes the k
 
 await test('a column that a trigger fills is not required', async (t, { engine, server, post, statements }) => {
   const insert = async (table: string, data: object): Promise<any> => (await post(table, { verb: 'insert', data })).json
-  const slug = { code: 'MISSING_COLUMN', message: '"data" is missing columns that have no default: "slug"', details: [{ path: '/data/slug', message: 'has no default' }] }
-  if (engine === 'sqlite') t.same((await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column")
-  else t.same((await insert('filled', { owner: 'me' })).data, { inserted: 1, id: 1 })
-  t.same((await insert('filled', { slug: 'own' })).error, { code: 'MISSING_COLUMN', message: '"data" is missing columns that have no default: "owner"', details: [{ path: '/data/owner', message: 'has no default' }] })
-  t.match((await insert('filled', { slug: 'own', owner: null })).error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/owner' }] })
-  t.same((await get(server, '/shop/openapi.json')).json.components.schemas.FilledInsert.required, engine === 'sqlite' ? ['slug', 'owner'] : undefined, 'the OpenAPI document agrees')
+  const slug = {
+    code: 'MISSING_COLUMN',
+    message: '"data" is missing columns that have no default: "slug"',
+    details: [
+      { path: '/data/slug', message: 'has no default' }
+    ]
+  }
+  if (engine === 'sqlite') {
+    t.same(
+      (await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column"
+    )
+  } else t.same((await insert('filled', { owner: 'me' })).data, { inserted: 1, id: 1 })
+  t.same((await insert('filled', { slug: 'own' })).error, {
+    code: 'MISSING_COLUMN',
+    message: '"data" is missing columns that have no default: "owner"',
+    details: [{ path: '/data/owner', message: 'has no default' }]
+  })
+  t.match((await insert('filled', { slug: 'own', owner: null })).error, {
+    code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/owner' }]
+  })
+  t.same((await get(server, '/shop/openapi.json')).json.components.schemas.FilledInsert.required, engine === 'sqlite'
+    ? ['slug', 'owner']
+    : undefined, 'the OpenAPI document agrees')
   statements()
   t.same((await insert('unfilled', {})).error, slug)
   t.same(statements(), [], 'without a trigger no statement is sent')
@@ -127,9 +181,15 @@ await test('a statement that SQLite aborts halfway with FAIL changes nothing', a
   ]
   for (const [body, status] of refused) {
     t.equal((await post('items', body)).status, status, JSON.stringify(body))
-    t.same(await sql('select id, n, note, (select count(*) from half_log) as logged from items'), before, JSON.stringify(body))
+    t.same(
+      await sql('select id, n, note, (select count(*) from half_log) as logged from items'), before,
+      JSON.stringify(body)
+    )
   }
-  t.match((await post('items', { verb: 'update', data: { note: 'fine' }, filters })).json, { data: { updated: 3 } }, 'and no transaction stays open')
+  t.match(
+    (await post('items', { verb: 'update', data: { note: 'fine' }, filters })).json, { data: { updated: 3 } },
+    'and no transaction stays open'
+  )
 }, ['sqlite'])
 
 const explains = async (t: Test, { post, log, engine, sql }: Service, level: number): Promise<void> => {
@@ -147,11 +207,18 @@ const explains = async (t: Test, { post, log, engine, sql }: Service, level: num
   t.match(await sql('select * from rows_kept'), [{ id: 1, n: 1 }], 'nothing was changed')
 }
 
-await test('a trigger or view that refers to something missing is a permanent error, which the log explains', async (t, service) => { await explains(t, service, 40) })
+await test(
+  'a trigger or view that refers to something missing is a permanent error, which the log explains',
+  async (t, service) => { await explains(t, service, 40) }
+)
 
-await onEachEngine(t, 'the request log explains it too', { schema: broken, options: { requestLog: true } }, async (t, service) => { await explains(t, service, 50) })
+await onEachEngine(
+  t, 'the request log explains it too', { schema: broken, options: { requestLog: true } },
+  async (t, service) => { await explains(t, service, 50) }
+)
 
-await test('the catalog is not read for each request that fails because of a broken trigger', async (t, { post, proxy }) => {
+await test('the catalog is not read for each request that fails because ' +
+  'of a broken trigger', async (t, { post, proxy }) => {
   await post('rows_kept', { verb: 'select' })
   proxy?.statements.splice(0)
   for (let request = 0; request < 4; request++) {
@@ -164,20 +231,33 @@ await test('the catalog is not read for each request that fails because of a bro
 await test('a column that is renamed for a moment is no broken definition', async (t, service) => {
   const { post, operate, sql } = service
   const proxy = service.proxy as NonNullable<typeof service.proxy>
-  const bodies = { select: { verb: 'select', columns: ['n'] }, update: { verb: 'update', data: { n: 2 }, filters: { id: 1 } }, delete: { verb: 'delete', filters: { id: 1, n: 1 } } }
+  const bodies = {
+    select: { verb: 'select', columns: ['n'] },
+    update: { verb: 'update', data: { n: 2 }, filters: { id: 1 } },
+    delete: { verb: 'delete', filters: { id: 1, n: 1 } }
+  }
   for (const [name, body] of Object.entries(bodies)) {
-    proxy.onStatement = (sql) => /^(select|update|delete)\b.*columns_kept/.test(sql) ? errorPacket(1054, '42S22', "Unknown column 'n' in 'where clause'") : undefined
+    proxy.onStatement = (sql) => /^(select|update|delete)\b.*columns_kept/.test(sql)
+      ? errorPacket(1054, '42S22', "Unknown column 'n' in 'where clause'")
+      : undefined
     isRefusal(t, await post('columns_kept', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: name })
-    isRefusal(t, await operate([{ ...body, table: 'columns_kept' }]), { status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name} as an operation` })
+    isRefusal(t, await operate([{ ...body, table: 'columns_kept' }]), {
+      status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name} as an operation`
+    })
     proxy.onStatement = () => undefined
   }
   t.match(await post('columns_kept', bodies.select), { status: 200 })
   t.equal((await sql('select * from columns_kept')).length, 1)
 }, ['mariadb', 'mysql'])
 
-await test('a view whose definer does not exist is a broken definition, also for an account that does not see definers', async (t, { url, sql }) => {
+await test('a view whose definer does not exist is a broken definition, also for an account that ' +
+  'does not see definers', async (t, { url, sql }) => {
   const [{ name }] = await sql('select database() as name') as [{ name: string }]
   const { post, log } = await startService(t, await createUser(t, { name, url, query: sql }))
-  for (const time of ['the first time', 'again']) isRefusal(t, await post('orphan', { verb: 'select' }), { status: 422, code: 'BROKEN_DEFINITION', why: time })
+  for (const time of ['the first time', 'again']) {
+    isRefusal(t, await post('orphan', { verb: 'select' }), {
+      status: 422, code: 'BROKEN_DEFINITION', why: time
+    })
+  }
   t.notMatch(log.join(''), /nobody/)
 }, ['mariadb', 'mysql'])

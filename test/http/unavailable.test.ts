@@ -1,4 +1,6 @@
-/** Databases that are busy, lost or silent: the codes of the answers, and what becomes of statements and connections. */
+/**
+ * Databases that are busy, lost or silent: the codes of the answers, and what becomes of statements and connections.
+ */
 import t from 'tap'
 import { movableClock } from '../support/clock.ts'
 import { connections, liveIds, runners, running } from '../support/connections.ts'
@@ -29,11 +31,14 @@ async function hold ({ sql }: Pick<Service, 'sql'>, id: number): Promise<void> {
   await sql('update customers set note = ? where id = ?', ['held', id])
 }
 
-const isRunning = (service: Service, start: string) => until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
+const isRunning = (service: Service, start: string) =>
+  until(`"${start}" runs`, async () => (await running(service)).some((statement) => statement.startsWith(start)))
 const rename = (id: number | number[], name = 'New') => ({ verb: 'update', data: { name }, filters: { id } })
-const names = async ({ sql }: Service): Promise<string> => (await sql('select name from customers order by id')).map(({ name }) => name).join()
+const names = async ({ sql }: Service): Promise<string> =>
+  (await sql('select name from customers order by id')).map(({ name }) => name).join()
 
-await onEachEngine(t, '503 DEADLOCK for the transaction that the database rolls back', { schema: busy, only: servers }, async (t, service) => {
+await onEachEngine(t, '503 DEADLOCK for the transaction that the ' +
+  'database rolls back', { schema: busy, only: servers }, async (t, service) => {
   const { sql, post, statements } = service
   await hold(service, 2)
   await sql('update heavy set n = n + 1') // the server ends the one that has changed less
@@ -62,7 +67,9 @@ await onEachEngine(t, '503 LOCK_TIMEOUT for a row that stays locked', { schema: 
   t.equal((await post('orders', { verb: 'insert', data: { customer_id: 1 } })).status, 200, 'and the client may retry')
 })
 
-await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', { schema: busy, only: servers, database: { pool: { size: 1, queue: 1, wait: 10_000 } } }, async (t, service) => {
+await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', {
+  schema: busy, only: servers, database: { pool: { size: 1, queue: 1, wait: 10_000 } }
+}, async (t, service) => {
   const { sql, post } = service
   await hold(service, 1)
   const answers = [post('customers', rename(1, 'One'))]
@@ -83,7 +90,9 @@ await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', { 
   t.equal(results.filter(({ status }) => status === 200).length, 2, 'the waiting request is answered')
 })
 
-await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a connection', { schema: busy, only: servers, database: { pool: { size: 1, queue: 5, wait: 200 } } }, async (t, service) => {
+await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a connection', {
+  schema: busy, only: servers, database: { pool: { size: 1, queue: 5, wait: 200 } }
+}, async (t, service) => {
   await hold(service, 1)
   const first = service.post('customers', rename(1, 'One'))
   await isRunning(service, 'update `customers`')
@@ -93,17 +102,23 @@ await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a co
   await service.sql('rollback')
   t.equal((await first).status, 200)
   t.equal(await names(service), 'One,Grace,Linus,Zoë', 'the refused request changed nothing')
-  t.equal((await service.post('customers', rename(2, 'Two'))).status, 200, 'the connection that was opened too late is used')
+  t.equal(
+    (await service.post('customers', rename(2, 'Two'))).status, 200, 'the connection that was opened too late is used'
+  )
 })
 
-await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and keeps the connection', { schema: busy, only: servers, database: { statementTimeout: 300, pool: { size: 1 } } }, async (t, service) => {
+await onEachEngine(t, '504 QUERY_TIMEOUT ends the statement in the database and keeps the connection', {
+  schema: busy, only: servers, database: { statementTimeout: 300, pool: { size: 1 } }
+}, async (t, service) => {
   const { sql, post } = service
   await post('customers', { verb: 'select' })
   const before = await liveIds(service)
   t.equal(before.length, 1)
 
   await hold(service, 1)
-  for (const [table, body] of [['customers', rename(1)], ['customers', { verb: 'delete', filters: { id: 1 } }], ['slow', { verb: 'select' }]] as const) {
+  for (const [table, body] of [
+    ['customers', rename(1)], ['customers', { verb: 'delete', filters: { id: 1 } }], ['slow', { verb: 'select' }]
+  ] as const) {
     const answer = await post(table, body)
     isRefusal(t, answer, { status: 504, code: 'QUERY_TIMEOUT', why: body.verb })
     t.equal(answer.headers['retry-after'], undefined)
@@ -123,7 +138,9 @@ const losing: Schema = { sqlite, mysql: [...mysql, 'create view slow as select i
 
 const selectIds = { verb: 'select', columns: ['id'] }
 const updateOne = { verb: 'update', data: { name: 'New' }, filters: { id: 1 } }
-const writes = [updateOne, { verb: 'delete', filters: { id: 4 } }, { verb: 'insert', data: { email: 'new@example.com', name: 'New' } }]
+const writes = [
+  updateOne, { verb: 'delete', filters: { id: 4 } }, { verb: 'insert', data: { email: 'new@example.com', name: 'New' } }
+]
 
 /** Waits for a statement with this beginning and returns the id of its connection; `before`: a connection to ignore. */
 async function runner (service: Service, start: string, before = 0): Promise<number> {
@@ -135,7 +152,8 @@ async function runner (service: Service, start: string, before = 0): Promise<num
   return (found[0] as { id: number }).id
 }
 
-await onEachEngine(t, '503 DATABASE_UNAVAILABLE only while the server is unreachable', { schema: losing, only: servers }, async (t, service) => {
+await onEachEngine(t, '503 DATABASE_UNAVAILABLE only while the ' +
+  'server is unreachable', { schema: losing, only: servers }, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await post('customers', selectIds)
   await proxy.close()
@@ -144,17 +162,25 @@ await onEachEngine(t, '503 DATABASE_UNAVAILABLE only while the server is unreach
     isRefusal(t, answer, { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
     t.equal(answer.headers['retry-after'], '1')
   }
-  t.match(await sql('select count(*) as count, max(name) as name from customers'), [{ count: 4, name: 'Zoë' }], 'nothing was changed')
+  t.match(
+    await sql('select count(*) as count, max(name) as name from customers'), [{ count: 4, name: 'Zoë' }],
+    'nothing was changed'
+  )
 })
 
 const test = sharedOnEachEngine(t, { schema: losing, only: servers })
 
 await test('503 DATABASE_UNAVAILABLE for every table until the catalog has been read once', async (t, { url }) => {
   const { post } = await startService(t, Object.assign(new URL(url), { pathname: '/not_there' }).href)
-  for (const body of [selectIds, ...writes]) isRefusal(t, await post('customers', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
+  for (const body of [selectIds, ...writes]) {
+    isRefusal(t, await post('customers', body), {
+      status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb
+    })
+  }
 })
 
-await test('a select that loses its connection is retried once by the service, and may be retried by the client', async (t, service) => {
+await test('a select that loses its connection is retried once by the service, and may be ' +
+  'retried by the client', async (t, service) => {
   const { post, sql, proxy, statements } = service as Service & { proxy: Proxy }
   for (const how of ['cut', 'killed'] as const) {
     statements()
@@ -195,7 +221,8 @@ await test('502 OUTCOME_UNKNOWN for a write that loses its connection; it is not
   }
 })
 
-await onEachEngine(t, 'a write that loses its response is executed once', { schema: losing, only: servers }, async (t, service) => {
+await onEachEngine(t, 'a write that loses its ' +
+  'response is executed once', { schema: losing, only: servers }, async (t, service) => {
   const { post, sql, proxy } = service as Service & { proxy: Proxy }
   await sql('create trigger slow_insert before insert on settings for each row set new.note = sleep(1)')
   const answer = post('settings', { verb: 'insert', data: {} })
@@ -212,7 +239,9 @@ type WithProxy = Service & { proxy: Proxy }
 const renameFirst = (name: string) => ({ verb: 'update', data: { name }, filters: { id: 1 } })
 const nameOfFirst = async ({ sql }: Service) => (await sql('select name from customers where id = 1'))[0].name
 /** Several idle connections. */
-const warm = async ({ post }: Service) => { await Promise.all(Array.from({ length: 5 }, () => post('customers', selectIds))) }
+const warm = async ({ post }: Service) => {
+  await Promise.all(Array.from({ length: 5 }, () => post('customers', selectIds)))
+}
 /** Longer than an idle connection is used without a check. */
 const TRUST = 1100
 
@@ -234,7 +263,9 @@ await test('a write on a connection that was silently lost a moment ago is not r
   proxy.forget()
   statements()
   const insert = { verb: 'insert', data: { name: 'New', email: 'new@example.com' } }
-  isRefusal(t, await post('customers', insert), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the server may have received it' })
+  isRefusal(t, await post('customers', insert), {
+    status: 502, code: 'OUTCOME_UNKNOWN', why: 'the server may have received it'
+  })
   t.equal(statements().length, 1)
   t.equal((await post('customers', insert)).status, 200, 'the other idle connections are not used either')
   t.match(await sql("select count(*) as count from customers where name = 'New'"), [{ count: 1 }])
@@ -243,7 +274,9 @@ await test('a write on a connection that was silently lost a moment ago is not r
 await test('a write whose table is confirmed first is sent once, on a new connection', async (t, service) => {
   const { post, proxy, statements, sql } = service as WithProxy
   const rename = (name: string) => post('products', { verb: 'update', data: { name }, filters: { sku: 'CUP-1' } })
-  const isNamed = async (name: string) => t.match(await sql("select name from products where sku = 'CUP-1'"), [{ name }])
+  const isNamed = async (name: string) => t.match(await sql("select name from products where sku = 'CUP-1'"), [
+    { name }
+  ])
   await warm(service)
   proxy.forget()
   statements()
@@ -251,12 +284,15 @@ await test('a write whose table is confirmed first is sent once, on a new connec
   t.equal(statements().length, 1)
   await isNamed('New')
   proxy.forget()
-  isRefusal(t, await rename('Newer'), { status: 502, code: 'OUTCOME_UNKNOWN', why: 'the table was confirmed a moment ago' })
+  isRefusal(t, await rename('Newer'), {
+    status: 502, code: 'OUTCOME_UNKNOWN', why: 'the table was confirmed a moment ago'
+  })
   t.equal(statements().length, 1)
   await isNamed('New')
 })
 
-await test('a connection that was idle for a while is checked first, so that a write gets a working one', async (t, service) => {
+await test('a connection that was idle for a while is checked first, so that a write ' +
+  'gets a working one', async (t, service) => {
   const { post, proxy, statements } = service as WithProxy
   await warm(service)
   const clock = movableClock(t)

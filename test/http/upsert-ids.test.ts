@@ -1,5 +1,6 @@
 /**
- * What an upsert says about its row where triggers run: `id`, `returning` and a `$ref` to the next operation, for all combinations of triggers, outcomes and forms.
+ * What an upsert says about its row where triggers run: `id`, `returning` and a `$ref` to the next operation, for all
+ * combinations of triggers, outcomes and forms.
  */
 import t from 'tap'
 import { type Answer, type EngineName, onEachEngine } from '../support/service.ts'
@@ -7,9 +8,15 @@ import { type Answer, type EngineName, onEachEngine } from '../support/service.t
 const KINDS = ['before insert', 'after insert', 'before update', 'after update'] as const
 const COMBINATIONS = Array.from({ length: 16 }, (_, bits) => KINDS.filter((_, index) => (bits >> index) % 2 === 1))
 
-/** Triggers that insert into a table with numbers of its own and, before a write on MySQL and MariaDB, set the key or another column of the row. */
+/**
+ * Triggers that insert into a table with numbers of its own and, before a write on MySQL and MariaDB, set the key or
+ * another column of the row.
+ */
 function triggersOf (engine: EngineName, table: string, kinds: readonly string[]): string[] {
-  const sets: Record<string, string> = { 'before insert': 'set new.k = reverse(new.k);', 'before update': 'set new.seen = old.seen + if(new.note <=> old.note, 0, 1);' }
+  const sets: Record<string, string> = {
+    'before insert': 'set new.k = reverse(new.k);',
+    'before update': 'set new.seen = old.seen + if(new.note <=> old.note, 0, 1);'
+  }
   return kinds.map((kind) => `create trigger ${table}_${kind.replace(' ', '_')} ${kind} on ${table} ${engine === 'sqlite' ? '' : 'for each row'} begin
     insert into log (what) values ('${kind}'); ${engine === 'sqlite' ? '' : sets[kind] ?? ''} end`)
 }
@@ -20,37 +27,58 @@ const schema = (engine: EngineName): string[] => {
     `create table log (${id}, what varchar(20))`, "insert into log values (700, '')",
     `create table next (${id}, of_id int)`,
     ...COMBINATIONS.flatMap((kinds, index) => [
-      `create table t${index} (${id}, k varchar(10) not null unique, note varchar(10), n int default 5, seen int not null default 0)`, ...triggersOf(engine, `t${index}`, kinds)
+      `create table t${index} (${id}, k varchar(10) not null unique, note varchar(10), n int default 5, seen int not null default 0)`,
+      ...triggersOf(engine, `t${index}`, kinds)
     ])
   ]
 }
 
-const SETS: ReadonlyArray<readonly [form: string, set: unknown]> = [['left out', undefined], ['none', []], ['null', { n: null }], ['a form', { n: { $inc: 0 } }]]
+const SETS: ReadonlyArray<readonly [form: string, set: unknown]> = [
+  ['left out', undefined], ['none', []], ['null', { n: null }], ['a form', { n: { $inc: 0 } }]
+]
 const OUTCOMES = ['new', 'updated', 'unchanged'] as const
 
-await onEachEngine(t, 'an upsert knows its row whatever triggers run', { schema }, async (t, { post, operate, sql, engine }) => {
+await onEachEngine(t, 'an upsert knows its row ' +
+  'whatever triggers run', { schema }, async (t, { post, operate, sql, engine }) => {
   for (const [index, kinds] of COMBINATIONS.entries()) {
     const table = `t${index}`
     const isMoved = engine !== 'sqlite' && kinds.includes('before insert')
     const given = isMoved ? '21K' : 'K12'
     for (const [form, set] of SETS) {
-      // nothing is written to a row that exists, so that no trigger of an update may run, and the key that a trigger gives to the row is not known
-      for (const outcome of isMoved && form === 'none' && kinds.some((kind) => kind.endsWith('update')) ? ['new'] : OUTCOMES) {
-        const upsert = { verb: 'insert', data: { k: given, note: 'new' }, onConflict: { key: ['k'], ...set !== undefined && { set } } }
+      // nothing is written to a row that exists, so that no trigger of an update may run, and the key that a trigger
+      // gives to the row is not known
+      for (const outcome of isMoved && form === 'none' &&
+        kinds.some((kind) => kind.endsWith('update'))
+        ? ['new']
+        : OUTCOMES) {
+        const upsert = {
+          verb: 'insert', data: { k: given, note: 'new' }, onConflict: { key: ['k'], ...set !== undefined && { set } }
+        }
         const why = `${kinds.join(', ')}: set ${form}, ${outcome}`
         /** Returns what the request says, and the id of the row. */
         const send = async (run: () => Promise<Answer>): Promise<[json: any, id: number]> => {
           await sql(`delete from ${table}`)
-          if (outcome !== 'new') await sql(`insert into ${table} (k, note) values ('A', ''), ('${given}', '${outcome === 'updated' ? 'old' : 'new'}'), ('Z', '')`)
+          if (outcome !== 'new') {
+            await sql(
+            `insert into ${table} (k, note) values ('A', ''), ('${given}', '${outcome === 'updated' ? 'old' : 'new'}'), ('Z', '')`
+            )
+          }
           const { json } = await run()
           const [stored] = await sql(`select id from ${table} where k = 'K12'`)
           return [json, Number(stored?.id)]
         }
         const [one, oneId] = await send(() => post(table, upsert))
         t.match(one, { data: { id: oneId } }, why)
-        const [both, id] = await send(() => operate([{ table, ...upsert, returning: ['id', 'k'] }, { table: 'next', verb: 'insert', data: { of_id: { $ref: '/0/id' } }, returning: ['of_id'] }]))
-        t.match(both, { data: { results: [{ id, rows: [{ id, k: 'K12' }] }, { rows: [{ of_id: id }] }] } }, `${why}: returning and $ref`)
-        const [list, listId] = await send(() => post(table, { ...upsert, data: [{ k: 'new', note: 'new' }, upsert.data], returning: ['id', 'k'] }))
+        const [both, id] = await send(() => operate([{ table, ...upsert, returning: ['id', 'k'] }, {
+          table: 'next', verb: 'insert', data: { of_id: { $ref: '/0/id' } }, returning: ['of_id']
+        }]))
+        t.match(
+          both, { data: { results: [{ id, rows: [{ id, k: 'K12' }] }, { rows: [{ of_id: id }] }] } },
+          `${why}: returning and $ref`
+        )
+        const [list, listId] = await send(
+          () => post(table, { ...upsert, data: [{ k: 'new', note: 'new' }, upsert.data], returning: ['id', 'k'] })
+        )
         t.match(list, { data: { rows: [{}, { id: listId, k: 'K12' }] } }, `${why}: a list`)
       }
     }
@@ -83,11 +111,17 @@ await onEachEngine(t, 'the row is found that a trigger has given another key or 
           await sql(`delete from ${table}`)
           if (event === 'update') await sql(`insert into ${table} values (1, 'k', 'old'), (2, 'z', '')`)
           const row = { k: 'k', note: 'new' }
-          const { json } = await post(table, { verb: 'insert', data: list ? [row] : row, onConflict: { key: ['k'] }, ...returning && { returning } })
+          const { json } = await post(table, {
+            verb: 'insert', data: list ? [row] : row, onConflict: { key: ['k'] }, ...returning && { returning }
+          })
           const [stored] = await sql(`select id, k from ${table} where note = 'new'`)
           const why = `${table} ${String(returning)} ${String(list)}: ${JSON.stringify(json.error)}`
           if (!list) t.equal(json.data?.id, Number(stored.id), why)
-          if (returning !== undefined) t.same(json.data?.rows, [{ id: Number(stored.id), k: stored.k, note: 'new' }], why)
+          if (returning !== undefined) {
+            t.same(json.data?.rows, [
+              { id: Number(stored.id), k: stored.k, note: 'new' }
+            ], why)
+          }
         }
       }
     }

@@ -1,5 +1,8 @@
 // night: many random cases
-/** Writes against models. Random lists with random conflicts against a model in memory: counts, rows and ids agree, one request after the other and from several clients at once; and merges of random documents. */
+/**
+ * Writes against models. Random lists with random conflicts against a model in memory: counts, rows and ids agree, one
+ * request after the other and from several clients at once; and merges of random documents.
+ */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
@@ -7,7 +10,9 @@ import { type EngineName, type Service, sharedOnEachEngine } from '../support/se
 
 interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
 type Given = Partial<Row> & { sku: string }
-interface Upsert { readonly data: Given[], readonly set: undefined | Array<keyof Row> | { n: { $inc: number } } | { note: string | null } }
+interface Upsert {
+  readonly data: Given[], readonly set: undefined | Array<keyof Row> | { n: { $inc: number } } | { note: string | null }
+}
 
 const DEFAULTS: Omit<Row, 'sku'> = { code: null, n: 3, price: '7.00', note: null }
 
@@ -27,13 +32,16 @@ class Model {
     for (const [index, given] of data.entries()) {
       const known = this.rows.get(given.sku)
       const row = known === undefined ? { ...DEFAULTS, ...given, id: NaN } : { ...known, ...written(known, given, set) }
-      const taken = row.code !== null && [...this.rows.values()].some(({ sku, code }) => code === row.code && sku !== row.sku)
+      const taken = row.code !== null &&
+        [...this.rows.values()].some(({ sku, code }) => code === row.code && sku !== row.sku)
       if (taken) {
         this.rows = before
         return { refused: index }
       }
       this.rows.set(row.sku, row)
-      counts[known === undefined ? 'inserted' : JSON.stringify(known) === JSON.stringify(row) ? 'unchanged' : 'updated']++
+      counts[known === undefined
+        ? 'inserted'
+        : JSON.stringify(known) === JSON.stringify(row) ? 'unchanged' : 'updated']++
     }
     return counts
   }
@@ -42,7 +50,11 @@ class Model {
 /** What an upsert writes to a row that exists. */
 function written (known: Row, given: Given, set: Upsert['set']): Partial<Row> {
   if (set === undefined) return given
-  if (Array.isArray(set)) return Object.fromEntries(set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']]))
+  if (Array.isArray(set)) {
+    return Object.fromEntries(
+      set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']])
+    )
+  }
   return 'n' in set ? { n: known.n === null ? null : known.n + set.n.$inc } : set
 }
 
@@ -57,16 +69,21 @@ const given: Arbitrary<Given> = fc.record({
 const upsert: Arbitrary<Upsert> = fc.record({
   data: fc.array(given, { minLength: 1, maxLength: 12 }),
   set: fc.oneof(
-    fc.constant(undefined), fc.subarray<keyof Row>(['code', 'n', 'price', 'note']), fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } })),
+    fc.constant(undefined), fc.subarray<keyof Row>(['code', 'n', 'price', 'note']),
+    fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } })),
     fc.option(fc.constantFrom('p', 'q')).map((note) => ({ note }))
   )
 })
 
-const shown = (rows: Iterable<Row>): unknown[] => Array.from(rows, ({ sku, code, n, price, note }) => [sku, code, n, price, note].join('|')).sort()
+const shown = (rows: Iterable<Row>): unknown[] =>
+  Array.from(rows, ({ sku, code, n, price, note }) => [sku, code, n, price, note].join('|')).sort()
 
-const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> => (await post('items', { verb: 'select', limit: 1000 })).json.data.rows
+const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> =>
+  (await post('items', { verb: 'select', limit: 1000 })).json.data.rows
 
-const send = ({ post }: Service, { data, set }: Upsert) => post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
+const send = ({ post }: Service, { data, set }: Upsert) => post('items', {
+  verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } }
+})
 
 const test = sharedOnEachEngine(t, { schema })
 
@@ -79,10 +96,16 @@ await test('lists with conflicts do what a model in memory does', async (t, serv
       const expected = model.upsert(request)
       const { status, json } = await send(service, request)
       if ('refused' in expected) {
-        if (status !== 409 || json.error.code !== 'UNIQUE_VIOLATION' || !/^\/data\/\d+\/code$/.test(json.error.details[0]?.path)) throw new Error(`not refused: ${JSON.stringify(json)}`)
-      } else if (status !== 200 || JSON.stringify(json.data) !== JSON.stringify({ ...expected, id: null })) throw new Error(`${JSON.stringify(json)} instead of ${JSON.stringify(expected)}`)
+        if (status !== 409 || json.error.code !== 'UNIQUE_VIOLATION' || !/^\/data\/\d+\/code$/.test(
+          json.error.details[0]?.path
+        )) throw new Error(`not refused: ${JSON.stringify(json)}`)
+      } else if (status !== 200 || JSON.stringify(json.data) !== JSON.stringify({
+        ...expected, id: null
+      })) throw new Error(`${JSON.stringify(json)} instead of ${JSON.stringify(expected)}`)
       const now = shown(await read(service))
-      if (JSON.stringify(now) !== JSON.stringify('refused' in expected ? before : shown(model.rows.values()))) throw new Error(`the rows are ${JSON.stringify(now)}`)
+      if (JSON.stringify(now) !== JSON.stringify('refused' in expected
+        ? before
+        : shown(model.rows.values()))) throw new Error(`the rows are ${JSON.stringify(now)}`)
     }
   })
   await fc.assert(property, { numRuns: 60, endOnFailure: true })
@@ -90,13 +113,21 @@ await test('lists with conflicts do what a model in memory does', async (t, serv
 })
 
 await test('one row has the id of its row, whatever it collides with', async (t, service) => {
-  const property = fc.asyncProperty(fc.array(fc.tuple(given, upsert), { minLength: 1, maxLength: 10 }), async (requests) => {
+  const property = fc.asyncProperty(fc.array(fc.tuple(given, upsert), {
+    minLength: 1, maxLength: 10
+  }), async (requests) => {
     await service.sql('delete from items')
     for (const [data, { set }] of requests) {
-      const { status, json } = await service.post('items', { verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } } })
+      const { status, json } = await service.post('items', {
+        verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } }
+      })
       if (status === 409) continue
       const rows = await read(service)
-      if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) throw new Error(`${JSON.stringify(json)}: ${JSON.stringify(rows)}`)
+      if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) {
+        throw new Error(
+        `${JSON.stringify(json)}: ${JSON.stringify(rows)}`
+        )
+      }
     }
   })
   await fc.assert(property, { numRuns: 30, endOnFailure: true })
@@ -104,22 +135,29 @@ await test('one row has the id of its row, whatever it collides with', async (t,
 })
 
 await test('plain lists from eight clients at once have consecutive ids in their order', async (t, service) => {
-  const lists = Array.from({ length: 40 }, (_, list) => Array.from({ length: 1 + list % 9 }, (_, row) => ({ sku: `${list}-${row}`, ...row % 2 === 0 && { n: row } })))
+  const lists = Array.from({ length: 40 }, (_, list) =>
+    Array.from({ length: 1 + list % 9 }, (_, row) => ({ sku: `${list}-${row}`, ...row % 2 === 0 && { n: row } })))
   const ids = new Map<number, number>()
-  await atOnce(8, lists, async (data, list) => { ids.set(list, (await service.post('items', { verb: 'insert', data })).json.data.id) })
+  await atOnce(8, lists, async (data, list) => {
+    ids.set(list, (await service.post('items', { verb: 'insert', data })).json.data.id)
+  })
   for (const { id, sku } of await read(service)) {
     const [list, row] = sku.split('-').map(Number) as [number, number]
     t.equal(id, ids.get(list) as number + row, sku)
   }
 })
 
-await test('upserts of the same rows from eight clients at once all succeed, and their counts agree with the rows', async (t, service) => {
-  const lists = Array.from({ length: 160 }, (_, list) => Array.from({ length: 20 }, (_, row) => ({ sku: `s${(list * 7 + row * 13) % 40}`, n: list })))
+await test('upserts of the same rows from eight clients at once all succeed, and their counts ' +
+  'agree with the rows', async (t, service) => {
+  const lists = Array.from({ length: 160 }, (_, list) =>
+    Array.from({ length: 20 }, (_, row) => ({ sku: `s${(list * 7 + row * 13) % 40}`, n: list })))
   const sums = { inserted: 0, updated: 0, unchanged: 0 }
   const refused: unknown[] = []
   await atOnce(8, lists, async (data, list) => {
     const rows = list % 3 === 0 ? data.toReversed() : data
-    const { status, json } = await service.post('items', { verb: 'insert', data: rows, onConflict: { key: ['sku'], set: list % 2 === 0 ? { n: { $inc: 1 } } : [] } })
+    const { status, json } = await service.post('items', {
+      verb: 'insert', data: rows, onConflict: { key: ['sku'], set: list % 2 === 0 ? { n: { $inc: 1 } } : [] }
+    })
     if (status !== 200) return refused.push(json)
     if (json.data.inserted + json.data.updated + json.data.unchanged !== 20) refused.push(json)
     for (const name of ['inserted', 'updated', 'unchanged'] as const) sums[name] += json.data[name]
@@ -133,7 +171,9 @@ await test('upserts of the same rows from eight clients at once all succeed, and
 })
 
 /** Runs `work` for each item, so many at a time. */
-async function atOnce<T> (clients: number, items: readonly T[], work: (item: T, index: number) => Promise<unknown>): Promise<void> {
+async function atOnce<T> (
+  clients: number, items: readonly T[], work: (item: T, index: number) => Promise<unknown>
+): Promise<void> {
   let next = 0
   await Promise.all(Array.from({ length: clients }, async () => {
     while (next < items.length) await work(items[next] as T, next++)
@@ -152,24 +192,34 @@ function mergePatch (target: Json | undefined, patch: Json): Json {
   }
   return Object.fromEntries(result)
 }
-const isRecord = (value: Json | undefined): value is { [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: Json
+  | undefined): value is { [key: string]: Json } => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const key = fc.constantFrom('a', 'b', 'c', '1', 'A', 'é', '', '😀', '$x', '__proto__', 'a.b')
 const { json } = fc.letrec<{ json: Json, object: Json }>((tie) => ({
-  json: fc.oneof({ maxDepth: 4 }, fc.constant(null), fc.constant(null), fc.integer(), fc.boolean(), fc.constantFrom('', 'x', '"', 'é😀', '\n'), fc.array(tie('json'), { maxLength: 3 }), tie('object')),
+  json: fc.oneof(
+    { maxDepth: 4 }, fc.constant(null), fc.constant(null), fc.integer(), fc.boolean(),
+    fc.constantFrom('', 'x', '"', 'é😀', '\n'), fc.array(tie('json'), { maxLength: 3 }), tie('object')
+  ),
   object: fc.dictionary(key, tie('json'), { maxKeys: 4, noNullPrototype: true })
 }))
 
 const testDocuments = sharedOnEachEngine(t, {
-  schema: (engine) => [`create table documents (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, doc json null)`, 'insert into documents values (1, null)']
+  schema: (engine) => [
+    `create table documents (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, doc json null)`,
+    'insert into documents values (1, null)'
+  ]
 })
 
 await testDocuments('$merge follows RFC 7396 for any document and patch', async (t, { post }) => {
-  await fc.assert(fc.asyncProperty(json, fc.dictionary(key, json, { maxKeys: 4, noNullPrototype: true }), async (target, patch) => {
+  await fc.assert(fc.asyncProperty(json, fc.dictionary(key, json, {
+    maxKeys: 4, noNullPrototype: true
+  }), async (target, patch) => {
     const sent = await post('documents', { verb: 'update', data: { doc: { $eq: target } }, filters: { id: 1 } })
     const merged = await post('documents', { verb: 'update', data: { doc: { $merge: patch } }, filters: { id: 1 } })
     if (sent.status !== 200 || merged.status !== 200) throw new Error(sent.text + merged.text)
-    const { doc } = (await post('documents', { verb: 'select', columns: ['doc'], filters: { id: 1 } })).json.data.rows[0]
+    const { doc } =
+      (await post('documents', { verb: 'select', columns: ['doc'], filters: { id: 1 } })).json.data.rows[0]
     t.strictSame(doc, mergePatch(target, patch as Json))
   }), { numRuns: 150 })
 })

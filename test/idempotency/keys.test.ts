@@ -11,7 +11,15 @@ import { until } from '../support/until.ts'
 
 const grant = createGrant('clerk', { permissions: ['insert'] })
 const reservationOf = (text: string, body = 'a', of: Grant = grant): Reservation =>
-  createReservation({ key: { text, body: hashBody(Buffer.from(body)) }, grant: of, database: 'shop', path: 'orders', tables: [orders.mysql] })
+  createReservation({
+    key: {
+      text, body: hashBody(Buffer.from(body))
+    },
+    grant: of,
+    database: 'shop',
+    path: 'orders',
+    tables: [orders.mysql]
+  })
 
 /** The hashes of a reservation. */
 const hashesOf = (...of: Parameters<typeof reservationOf>) => {
@@ -27,8 +35,12 @@ t.test('a key belongs to who sent it, and a request to its path, body and tables
   t.notSame(hashesOf('k', 'b').request, request)
   t.same(hashesOf('k', 'b').key, key)
   t.notSame(hashesOf('k', 'a', createGrant('other', { permissions: ['insert'] })).key, key)
-  t.notSame(hashesOf('k', 'a', createGrant('clerk', { permissions: ['insert'] }, 'app')).key, key, 'of another kind of grant')
-  t.throws(() => reservationOf('k', 'a', { ...grant, owner: undefined }), { code: 'NOT_SUPPORTED', details: [{ message: /"sub"/ }] })
+  t.notSame(
+    hashesOf('k', 'a', createGrant('clerk', { permissions: ['insert'] }, 'app')).key, key, 'of another kind of grant'
+  )
+  t.throws(() => reservationOf('k', 'a', { ...grant, owner: undefined }), {
+    code: 'NOT_SUPPORTED', details: [{ message: /"sub"/ }]
+  })
   t.throws(() => readKey({ header: ['a', 'b'], bodyHash: '', dryRun: false }), { code: 'INVALID_IDEMPOTENCY_KEY' })
 })
 
@@ -64,17 +76,25 @@ t.test('the requests that wait are bounded', async (t) => {
   t.equal((await Promise.all(waiting)).filter((once) => once?.isReplayed === true).length, 1000)
 })
 
-const schema = { sqlite: CREATE.sqlite.split(';').map((sql) => sql.trim()).filter((sql) => sql !== ''), mysql: [CREATE.mysql] }
+const schema = {
+  sqlite: CREATE.sqlite.split(';').map((sql) => sql.trim()).filter((sql) => sql !== ''), mysql: [CREATE.mysql]
+}
 const HOUR = 3_600_000
 
-await onEachDialect(t, 'keys are deleted when they are old, however many there are', { schema }, async (t, { dialect, engine, sql }) => {
+await onEachDialect(t, 'keys are deleted when they are old, ' +
+  'however many there are', { schema }, async (t, { dialect, engine, sql }) => {
   const old = engine === 'sqlite' ? "datetime('now', '-3 hours')" : 'current_timestamp - interval 3 hour'
   const hex = (number: number): string => `x'${number.toString(16).padStart(64, '0')}'`
-  await sql(`insert into row_query_keys (k, request, created) values ${Array.from({ length: 2100 }, (_, index) => `(${hex(index)}, ${hex(1)}, ${old})`).join()}`)
+  await sql(
+    `insert into row_query_keys (k, request, created) values ${Array.from({ length: 2100 }, (_, index) => `(${hex(index)}, ${hex(1)}, ${old})`).join()}`
+  )
   await sql(`insert into row_query_keys (k, request) values (${hex(9999)}, ${hex(1)})`)
   const errors: unknown[] = []
-  const cleanUp = createKeyCleanUp(dialect, { lifetime: 2 * HOUR, interval: 20, onError: (error) => errors.push(error) })
-  const count = async (): Promise<number> => Number((await sql('select count(*) as count from row_query_keys'))[0].count)
+  const cleanUp = createKeyCleanUp(dialect, {
+    lifetime: 2 * HOUR, interval: 20, onError: (error) => errors.push(error)
+  })
+  const count = async (): Promise<number> =>
+    Number((await sql('select count(*) as count from row_query_keys'))[0].count)
   t.equal(await count(), 2101, 'not before a key is used')
   cleanUp.noteUse()
   cleanUp.noteUse()
@@ -84,7 +104,8 @@ await onEachDialect(t, 'keys are deleted when they are old, however many there a
   t.same(errors, [])
 })
 
-await onEachDialect(t, 'a clean-up that fails is told, and the next one runs', { schema: { sqlite: [], mysql: [] } }, async (t, { dialect }) => {
+await onEachDialect(t, 'a clean-up that fails is told, and ' +
+  'the next one runs', { schema: { sqlite: [], mysql: [] } }, async (t, { dialect }) => {
   const errors: unknown[] = []
   const cleanUp = createKeyCleanUp(dialect, { lifetime: HOUR, interval: 10, onError: (error) => errors.push(error) })
   for (let times = 1; times <= 2; times++) {

@@ -18,7 +18,9 @@ async function all (reader: BatchReader<CsvCells>): Promise<Array<Batch<CsvCells
 t.test('a batch has at most 1000 rows and 256 KiB, and a larger row is alone', async (t) => {
   const rows = Array.from({ length: 2500 }, (_, index) => `${index},x\n`)
   const batches = await all(read(['a,b\n', ...rows]))
-  t.strictSame(batches.map(({ rows: { length }, first, lastLine }) => [length, first, lastLine]), [[1000, 0, 1001], [1000, 1000, 2001], [500, 2000, 2501]])
+  t.strictSame(batches.map(({ rows: { length }, first, lastLine }) => [length, first, lastLine]), [
+    [1000, 0, 1001], [1000, 1000, 2001], [500, 2000, 2501]
+  ])
   const [small, large] = ['s'.repeat(100_000), 'l'.repeat(300_000)]
   const sizes = await all(read(['a\n', ...[small, small, small, large, small].map((text) => `${text}\n`)]))
   t.strictSame(sizes.map(({ rows: { length } }) => length), [2, 1, 1, 1])
@@ -60,7 +62,9 @@ t.test('a large chunk is read in turns with other work of the process', async (t
 t.test('characters that chunks divide are whole, and one mark of the byte order is skipped', async (t) => {
   const bytes = Buffer.from('\ufeffa,b\n"é€😀",\ufeffx\n')
   for (let size = 1; size <= 7; size++) {
-    const chunks = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
+    const chunks = Array.from(
+      { length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size)
+    )
     t.strictSame((await all(read(chunks)))[0]?.rows, [['é€😀', '\ufeffx']])
   }
 })
@@ -78,11 +82,15 @@ for (const [bytes, line] of [
 }
 
 t.test('an error before the bytes that are not UTF-8 comes first', async (t) => {
-  await t.rejects(all(read([Buffer.from('a,b\n1\n3,\xff\n', 'latin1')])), { code: 'INVALID_BODY', details: [{ line: 2, path: '/data/0' }] })
+  await t.rejects(all(read([Buffer.from('a,b\n1\n3,\xff\n', 'latin1')])), {
+    code: 'INVALID_BODY', details: [{ line: 2, path: '/data/0' }]
+  })
 })
 
 t.test('a row that is too large, one row too many, and a client that sends nothing are refused', async (t) => {
-  await t.rejects(all(read(['a\n', 'x'.repeat(2000)], { rowSize: 1999 })), { code: 'BODY_TOO_LARGE', statusCode: 413, details: [{ line: 2 }] })
+  await t.rejects(all(read(['a\n', 'x'.repeat(2000)], { rowSize: 1999 })), {
+    code: 'BODY_TOO_LARGE', statusCode: 413, details: [{ line: 2 }]
+  })
   await t.resolves(all(read(['a\n', 'x'.repeat(1999)], { rowSize: 1999 })))
   await t.rejects(all(read(['a\n', 'é'.repeat(1000)], { rowSize: 1999 })), { code: 'BODY_TOO_LARGE' })
   await t.rejects(all(read(['a\n1\n2\n3\n'], { rows: 2 })), { code: 'BODY_TOO_LARGE', details: [{ line: 4 }] })

@@ -20,7 +20,9 @@ function parse (text: string, { size = text.length, separator = ',' } = {}): Par
   return { names: parser.names, rows, lines }
 }
 
-const cell = fc.oneof(fc.constant(null), fc.constant(''), fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'é', '😀'), maxLength: 6 }))
+const cell = fc.oneof(fc.constant(null), fc.constant(''), fc.string({
+  unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'é', '😀'), maxLength: 6
+}))
 const quote = (value: string | null, always: boolean): string => {
   if (value === null) return ''
   return always || value === '' || /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
@@ -37,7 +39,8 @@ t.test('rows are those of another parser, in parts of any size, and lines are co
   )), ([rows, end, size, always, isOpen, names]) => {
     // a row that ends in nothing, and a text whose last line is open, differ in nothing but their end
     const last = rows.at(-1)
-    const text = [names, ...rows].map((row) => row.map((value) => quote(value, always)).join()).join(end) + (isOpen && last?.at(-1) !== null ? '' : end)
+    const text = [names, ...rows].map((row) => row.map((value) => quote(value, always)).join()).join(end) +
+      (isOpen && last?.at(-1) !== null ? '' : end)
     const expected = { names, rows }
     const whole = parse(text)
     t.strictSame({ names: whole.names, rows: whole.rows }, expected, text)
@@ -50,7 +53,11 @@ t.test('rows are those of another parser, in parts of any size, and lines are co
       return line
     })
     t.strictSame(whole.lines, starts)
-    if (end === '\n' && !rows.some((row) => row.some((value) => value?.includes('\r')))) t.strictSame([names, ...rows], readWithNode(text))
+    if (end === '\n' && !rows.some((row) => row.some((value) => value?.includes('\r')))) {
+      t.strictSame(
+        [names, ...rows], readWithNode(text)
+      )
+    }
   }), { numRuns: 60 })
 })
 

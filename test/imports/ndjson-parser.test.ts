@@ -17,7 +17,10 @@ t.test('each line is an object, blank lines are skipped, and numbers keep their 
   const text = '{"a": 1}\r\n\n \t\r\n{"a": 9007199254740993, "b": "é"}\n{"a": 1.50}'
   for (const size of [1, 2, 3, 7, 1000]) {
     const rows = parse(text, size)
-    t.equal(JSON.stringify(rows), '[{"row":{"a":1},"line":1},{"row":{"a":9007199254740993,"b":"é"},"line":4},{"row":{"a":1.50},"line":5}]')
+    t.equal(
+      JSON.stringify(rows),
+      '[{"row":{"a":1},"line":1},{"row":{"a":9007199254740993,"b":"é"},"line":4},{"row":{"a":1.50},"line":5}]'
+    )
   }
   t.strictSame(parse(''), [])
 })

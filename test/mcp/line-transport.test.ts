@@ -13,13 +13,25 @@ async function start (t: Test, maxLength = 1000) {
   let isClosed = false
   transport.onmessage = (message) => { received.push(message) }
   transport.onclose = () => { isClosed = true }
-  output.setEncoding('utf8').on('data', (text: string) => written.push(...text.split('\n').filter((line) => line !== '')))
+  output.setEncoding('utf8').on(
+    'data', (text: string) => written.push(...text.split('\n').filter((line) => line !== ''))
+  )
   await transport.start()
   t.teardown(() => transport.close())
-  return { transport, input, output, received, written, isClosed: () => isClosed, answer: (id: number | string) => transport.send({ jsonrpc: '2.0', id, result: {} }) }
+  return {
+    transport,
+    input,
+    output,
+    received,
+    written,
+    isClosed: () => isClosed,
+    answer: (id: number
+    | string) => transport.send({ jsonrpc: '2.0', id, result: {} })
+  }
 }
 
-const ping = (id: number | string, rest = ''): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"ping"${rest}}\n`
+const ping = (id: number
+  | string, rest = ''): string => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"ping"${rest}}\n`
 const codes = (written: readonly string[]): number[] => written.map((line) => JSON.parse(line).error.code)
 
 t.test('messages are lines, however they arrive', async (t) => {
@@ -33,14 +45,20 @@ t.test('messages are lines, however they arrive', async (t) => {
 
 t.test('what is no message has an answer, and the next line is read', async (t) => {
   const { input, received, written } = await start(t)
-  input.write(Buffer.concat([Buffer.from('x\n{"a":1,"a":2}\n'), Buffer.from([0xff, 0x0a]), Buffer.from(`[${ping(1).trim()}]\n5\nnull\n{}\n{"jsonrpc":"2.0","id":{},"method":"ping"}\n${ping(2)}`)]))
+  input.write(Buffer.concat([
+    Buffer.from('x\n{"a":1,"a":2}\n'), Buffer.from([0xff, 0x0a]),
+    Buffer.from(`[${ping(1).trim()}]\n5\nnull\n{}\n{"jsonrpc":"2.0","id":{},"method":"ping"}\n${ping(2)}`)
+  ]))
   await until('all are answered', () => received.length === 1 && written.length === 8)
   t.same(codes(written), [-32700, -32700, -32700, -32600, -32600, -32600, -32600, -32600])
 })
 
 t.test('numbers in arguments are exact, others are ordinary', async (t) => {
   const { input, received, transport, written } = await start(t)
-  input.write('{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"x","arguments":{"id":9007199254740993,"n":52.0},"_meta":{"progressToken":1e0}}}\n')
+  input.write(
+    '{"jsonrpc":"2.0","id":1.0,"method":"tools/call","params":{"name":"x","arguments":{"id":9007199254740993,' +
+      '"n":52.0},"_meta":{"progressToken":1e0}}}\n'
+  )
   await until('it is received', () => received.length === 1)
   const [message] = received as [any]
   t.equal(JSON.stringify(message.params.arguments), '{"id":9007199254740993,"n":52.0}')
@@ -62,7 +80,10 @@ t.test('a message is one line for every reader', async (t) => {
 
 t.test('the id of a refused message comes back as it was sent', async (t) => {
   const { input, received, written } = await start(t)
-  const refused = ['9007199254740993', '-9007199254740993', '12345678901234567890', '1e400', '1e-400', '9007199254740991.4', '0.99999999999999999999']
+  const refused = [
+    '9007199254740993', '-9007199254740993', '12345678901234567890', '1e400', '1e-400', '9007199254740991.4',
+    '0.99999999999999999999'
+  ]
   for (const id of refused) input.write(`{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`)
   for (const id of ['9007199254740991', '1.0', '1e0']) input.write(`{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`)
   await until('all are read', () => received.length === 3)
@@ -102,7 +123,13 @@ t.test('a subscription, which has no answer, does not keep the input open', asyn
   for (let id = 0; id < MAX_PENDING * 2; id++) {
     input.write(`{"jsonrpc":"2.0","id":"s${id}","method":"subscriptions/listen","params":{}}\n`)
     await until('it is received', () => received.length === id + 1)
-    await transport.send({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params: { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': `s${id}` } } })
+    await transport.send({
+      jsonrpc: '2.0',
+      method: 'notifications/subscriptions/acknowledged',
+      params: {
+        notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': `s${id}` }
+      }
+    })
   }
   input.end()
   await transport.closed
@@ -116,7 +143,9 @@ t.test('answers that nobody reads stop the input', async (t) => {
   t.teardown(() => transport.close())
   for (let count = 0; count < 1000; count++) input.write('x\n')
   await until('the input waits', () => input.isPaused())
-  t.ok(output.readableLength + output.writableLength < 5000, `${output.readableLength + output.writableLength} bytes wait`)
+  t.ok(
+    output.readableLength + output.writableLength < 5000, `${output.readableLength + output.writableLength} bytes wait`
+  )
   let lines = 0
   output.on('data', (text: Buffer) => { lines += String(text).split('\n').length - 1 })
   await until('all are answered', () => lines === 1000)

@@ -1,5 +1,8 @@
 // night: large documents and answers; measures CPU
-/** The document of a large database is created quickly and does not block other requests; documents for ever new grants are bounded. */
+/**
+ * The document of a large database is created quickly and does not block other requests; documents for ever new grants
+ * are bounded.
+ */
 import { execFile } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
@@ -11,16 +14,24 @@ import { startService, TOKEN } from '../support/service.ts'
 const TABLES = 500
 /** Of the document, for each table of 21 columns. */
 const MAX_BYTES = 37.5 * 1024
-const types = ['integer not null', 'varchar(40) not null', "decimal(10,2) not null default '1.50'", 'datetime null', 'boolean not null default 0', 'json null', 'text null', 'double null', 'date null', 'blob null']
+const types = [
+  'integer not null', 'varchar(40) not null', "decimal(10,2) not null default '1.50'", 'datetime null',
+  'boolean not null default 0', 'json null', 'text null', 'double null', 'date null', 'blob null'
+]
 
 function createTables (path: string): void {
   const database = new DatabaseSync(path)
   const columns = Array.from({ length: 20 }, (_, index) => `column_${index} ${types[index % types.length]}`)
-  database.exec(`begin; ${Array.from({ length: TABLES }, (_, index) => `create table table_${index} (id integer primary key autoincrement, ${columns.join(', ')});`).join('')} commit`)
+  database.exec(
+    `begin; ${Array.from({ length: TABLES }, (_, index) => `create table table_${index} (id integer primary key autoincrement, ${columns.join(', ')});`).join('')} commit`
+  )
   database.close()
 }
 
-/** 0.9 on a quiet machine, and up to 2.1 on a busy one, where CPU time grows as well. Work that grows with the square of the tables takes far longer. */
+/**
+ * 0.9 on a quiet machine, and up to 2.1 on a busy one, where CPU time grows as well. Work that grows with the square of
+ * the tables takes far longer.
+ */
 const MAX_SECONDS = 4
 
 /** CPU seconds of this process, which depend less on the load of the machine than time does. */
@@ -37,7 +48,9 @@ t.test(`a document of ${TABLES} tables is created within seconds of CPU and cach
   const { server, post } = await startService(t, `sqlite:${path}`, { tokens: [tokenFor('reader', ['select'])] })
   await get(server, '/openapi.json') // warm-up
   const { app } = server
-  const ask = (headers: Record<string, string> = {}, token = TOKEN) => app.inject({ url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${token}`, ...headers } })
+  const ask = (headers: Record<string, string> = {}, token = TOKEN) => app.inject({
+    url: '/api/shop/openapi.json', headers: { authorization: `Bearer ${token}`, ...headers }
+  })
 
   const seconds = await secondsOf(ask)
   t.comment(`${seconds.toFixed(2)} s`)
@@ -64,7 +77,8 @@ t.test(`a document of ${TABLES} tables is created within seconds of CPU and cach
   })
 })
 
-// A host app whose function returns ever new grants: what is derived from them is bounded. The service runs in a process with a small heap.
+// A host app whose function returns ever new grants: what is derived from them is bounded. The service runs in a
+// process with a small heap.
 
 const HEAP_MB = 256
 const REQUESTS = 1000
@@ -102,7 +116,10 @@ await app.close()
 t.test('400 documents for different grants, and selects of a thousand, fit into a heap of 256 MB', async (t) => {
   const { NODE_OPTIONS, ...env } = process.env
   const cwd = fileURLToPath(new URL('../..', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--no-warnings', '--input-type=module', '-e', PROGRAM], { cwd, env })
+  const { stdout } = await promisify(execFile)(
+    process.execPath, [`--max-old-space-size=${HEAP_MB}`, '--no-warnings', '--input-type=module', '-e', PROGRAM],
+    { cwd, env }
+  )
   const { 200: served, '503 after 1': refused, ...others } = JSON.parse(stdout) as Record<string, number>
   t.same(others, {})
   t.equal((served ?? 0) + (refused ?? 0), REQUESTS + DOCUMENTS + 1, 'every request is answered')

@@ -1,4 +1,7 @@
-/** Named requests as documents and as tools for language models: what the caller may call, with the types of its columns. */
+/**
+ * Named requests as documents and as tools for language models: what the caller may call, with the types of its
+ * columns.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
@@ -11,7 +14,13 @@ import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const roles = { front: { for: 'requests' as const, permissions: ['select' as const, 'insert' as const, 'update' as const], databases: { shop: { customers: {}, orders: {}, products: {} } } } }
+const roles = {
+  front: {
+    for: 'requests' as const,
+    permissions: ['select' as const, 'insert' as const, 'update' as const],
+    databases: { shop: { customers: {}, orders: {}, products: {} } }
+  }
+}
 const x = (name: string) => ({ $param: name })
 const requests = {
   find: {
@@ -19,18 +28,110 @@ const requests = {
     database: 'shop',
     table: 'customers',
     as: 'front',
-    parameters: { status: { optional: true, description: 'new or old' }, least: { default: '0.00' }, since: { default: { $now: { years: -90 } } }, size: { default: 20, maximum: 50 }, after: { default: null } },
-    body: { verb: 'select', columns: ['id', 'name', 'credit'], include: { orders: { columns: ['id', 'note'] } }, orderBy: 'created_at DESC', limit: x('size'), after: x('after'), filters: { status: { $in: x('status') }, credit: { $gte: x('least') }, created_at: { $gte: x('since') } } }
+    parameters: {
+      status: { optional: true, description: 'new or old' },
+      least: {
+        default: '0.00'
+      },
+      since: { default: { $now: { years: -90 } } },
+      size: { default: 20, maximum: 50 },
+      after: { default: null }
+    },
+    body: {
+      verb: 'select',
+      columns: ['id', 'name', 'credit'],
+      include: { orders: { columns: ['id', 'note'] } },
+      orderBy: 'created_at DESC',
+      limit: x('size'),
+      after: x('after'),
+      filters: { status: { $in: x('status') }, credit: { $gte: x('least') }, created_at: { $gte: x('since') } }
+    }
   },
-  tagged: { database: 'shop', table: 'products', as: 'front', parameters: { tags: {} }, body: { verb: 'select', columns: ['sku'], filters: { tags: x('tags') }, total: true } },
-  count_by: { database: 'shop', table: 'customers', as: 'front', parameters: { least: {} }, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*', filters: { credit: { $gte: x('least') } } } }, orderBy: 'status' } },
-  add: { database: 'shop', table: 'orders', as: 'front', parameters: { customer: {}, note: { default: null } }, body: { verb: 'insert', data: { customer_id: x('customer'), note: x('note') }, returning: ['id', 'note'] } },
-  keep: { database: 'shop', table: 'products', as: 'front', parameters: { sku: {} }, body: { verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'], set: [] } } },
-  rename: { database: 'shop', table: 'customers', as: 'front', parameters: { id: {}, name: {} }, body: { verb: 'update', filters: { id: x('id') }, data: { name: x('name') } } },
-  all: { database: 'shop', as: 'front', parameters: { id: {} }, body: { operations: [{ table: 'customers', verb: 'select', columns: ['id'], filters: { id: x('id') } }, { table: 'orders', verb: 'select', columns: ['id'], filters: { customer_id: x('id') } }] } },
-  walk: { database: 'shop', table: 'customers', as: 'front', parameters: { skip: { optional: true } }, body: { verb: 'select', columns: ['id'], orderBy: 'id', offset: x('skip') } },
-  own: { database: 'shop', table: 'products', parameters: { sku: {} }, body: { verb: 'select', columns: ['sku', 'price'], filters: { sku: x('sku') } } },
-  broken: { database: 'shop', table: 'products', as: 'front', parameters: { x: {} }, body: { verb: 'select', columns: ['sku'], filters: { colour: x('x') } } }
+  tagged: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { tags: {} },
+    body: {
+      verb: 'select', columns: ['sku'], filters: { tags: x('tags') }, total: true
+    }
+  },
+  count_by: {
+    database: 'shop',
+    table: 'customers',
+    as: 'front',
+    parameters: { least: {} },
+    body: {
+      verb: 'select',
+      groupBy: ['status'],
+      aggregates: { n: { $count: '*', filters: { credit: { $gte: x('least') } } } },
+      orderBy: 'status'
+    }
+  },
+  add: {
+    database: 'shop',
+    table: 'orders',
+    as: 'front',
+    parameters: { customer: {}, note: { default: null } },
+    body: {
+      verb: 'insert', data: { customer_id: x('customer'), note: x('note') }, returning: ['id', 'note']
+    }
+  },
+  keep: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { sku: {} },
+    body: {
+      verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'], set: [] }
+    }
+  },
+  rename: {
+    database: 'shop',
+    table: 'customers',
+    as: 'front',
+    parameters: { id: {}, name: {} },
+    body: {
+      verb: 'update', filters: { id: x('id') }, data: { name: x('name') }
+    }
+  },
+  all: {
+    database: 'shop',
+    as: 'front',
+    parameters: { id: {} },
+    body: {
+      operations: [
+        { table: 'customers', verb: 'select', columns: ['id'], filters: { id: x('id') } },
+        { table: 'orders', verb: 'select', columns: ['id'], filters: { customer_id: x('id') } }
+      ]
+    }
+  },
+  walk: {
+    database: 'shop',
+    table: 'customers',
+    as: 'front',
+    parameters: { skip: { optional: true } },
+    body: {
+      verb: 'select', columns: ['id'], orderBy: 'id', offset: x('skip')
+    }
+  },
+  own: {
+    database: 'shop',
+    table: 'products',
+    parameters: { sku: {} },
+    body: {
+      verb: 'select', columns: ['sku', 'price'], filters: { sku: x('sku') }
+    }
+  },
+  broken: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { x: {} },
+    body: {
+      verb: 'select', columns: ['sku'], filters: { colour: x('x') }
+    }
+  }
 }
 const tokens = [
   { name: 'website', sha256: hashToken('website'), requests: '*' as const },
@@ -38,34 +139,61 @@ const tokens = [
   { name: 'nobody', sha256: hashToken('nobody'), permissions: ['select' as const], databases: { shop: ['orders'] } }
 ]
 
-await onEachEngine(t, 'the document of named requests', { schema: shop, tokens, options: { roles, requests } }, async (t, service) => {
+await onEachEngine(t, 'the document of named requests', {
+  schema: shop, tokens, options: { roles, requests }
+}, async (t, service) => {
   const { server } = service
   const { json, headers } = await get(server, '/requests/openapi.json', { token: 'website' })
   t.match(headers, { 'cache-control': 'private, no-cache', etag: /"/ })
   const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(json)))
   t.ok(valid, JSON.stringify(errors))
-  t.same(Object.keys(json.paths), ['find', 'tagged', 'count_by', 'add', 'keep', 'rename', 'all', 'walk'].map((name) => `/requests/${name}`), 'without those of others, and what does not fit')
+  t.same(Object.keys(json.paths), [
+    'find', 'tagged', 'count_by', 'add', 'keep', 'rename', 'all', 'walk'
+  ].map((name) => `/requests/${name}`), 'without those of others, and what does not fit')
   const { post, get: read } = json.paths['/requests/find']
-  t.match([post.operationId, read.operationId, post.description], ['request_find', 'get_request_find', 'Customers, &lt;b>newest&lt;/b> first'])
+  t.match([post.operationId, read.operationId, post.description], [
+    'request_find', 'get_request_find', 'Customers, &lt;b>newest&lt;/b> first'
+  ])
   const { properties, required } = post.requestBody.content['application/json'].schema
   t.equal(required, undefined)
-  t.match(properties, { status: { type: 'array', description: 'new or old' }, least: { default: '0.00' }, size: { type: 'integer', minimum: 1, maximum: 50, default: 20 }, since: { 'x-default': { $now: { years: -90 } } } })
+  t.match(properties, {
+    status: { type: 'array', description: 'new or old' },
+    least: { default: '0.00' },
+    size: { type: 'integer', minimum: 1, maximum: 50, default: 20 },
+    since: { 'x-default': { $now: { years: -90 } } }
+  })
   t.same(Object.keys(properties.after.anyOf[0].properties), ['created_at', 'id'])
   const byName = Object.fromEntries(read.parameters.map((parameter: { name: string }) => [parameter.name, parameter]))
-  t.match(byName, { status: { in: 'query', required: false, style: 'form', explode: true }, after: { content: { 'application/json': {} } } })
+  t.match(byName, {
+    status: { in: 'query', required: false, style: 'form', explode: true },
+    after: {
+      content: { 'application/json': {} }
+    }
+  })
   t.equal(json.paths['/requests/add'].get, undefined)
   t.same(json.paths['/requests/add'].post.requestBody.content['application/json'].schema.required, ['customer'])
 
-  const answers: Array<[string, object]> = [['find', {}], ['find', { size: 1 }], ['tagged', { tags: { a: 1 } }], ['count_by', { least: 0 }], ['add', { customer: 1 }], ['keep', { sku: 'MUG-1' }], ['rename', { id: 1, name: 'Ada' }], ['all', { id: 1 }], ['walk', {}], ['walk', { skip: 1 }]]
+  const answers: Array<[string, object]> = [
+    ['find', {}], ['find', { size: 1 }], ['tagged', { tags: { a: 1 } }], ['count_by', { least: 0 }],
+    ['add', { customer: 1 }], ['keep', { sku: 'MUG-1' }], ['rename', { id: 1, name: 'Ada' }], ['all', { id: 1 }],
+    ['walk', {}], ['walk', { skip: 1 }]
+  ]
   for (const [name, body] of answers) {
-    const answer = await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers: { authorization: 'Bearer website' }, payload: body })
+    const answer = await server.app.inject({
+      method: 'POST', url: `/api/requests/${name}`, headers: { authorization: 'Bearer website' }, payload: body
+    })
     t.equal(answer.statusCode, 200, `${name} ${answer.body}`)
-    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(json.paths[`/requests/${name}`].post.responses['200'].content['application/json'].schema)
+    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      json.paths[`/requests/${name}`].post.responses['200'].content['application/json'].schema
+    )
     t.ok(validate(answer.json()), `${name} ${answer.body} ${JSON.stringify(validate.errors)}`)
   }
   t.same(Object.keys((await get(server, '/requests/openapi.json', { token: 'one' })).json.paths), ['/requests/add'])
   t.same(Object.keys((await get(server, '/requests/openapi.json', { token: 'nobody' })).json.paths), [])
-  t.same(Object.keys((await get(server, '/requests/openapi.json', { token: TOKEN })).json.paths), ['/requests/own'], 'those without a role')
+  t.same(
+    Object.keys((await get(server, '/requests/openapi.json', { token: TOKEN })).json.paths), ['/requests/own'],
+    'those without a role'
+  )
   t.equal((await get(server, '/requests/openapi.json', { token: null })).status, 401)
   const ofInterface = await get(server, '/openapi.json', { token: 'website' })
   t.same(ofInterface.json.paths, {})
@@ -78,23 +206,43 @@ await onEachEngine(t, 'the document of named requests', { schema: shop, tokens, 
   t.same(Object.keys(JSON.parse(printed.stdout).paths), Object.keys(json.paths))
 })
 
-await onEachEngine(t, 'named requests are tools', { schema: shop, tokens, options: { roles, requests, mcp: { verbs: [], requests: ['find', 'add', 'keep', 'rename', 'broken', 'own'] } }, only: ['sqlite', 'mysql'] }, async (t, service) => {
+await onEachEngine(t, 'named requests are tools', {
+  schema: shop,
+  tokens,
+  options: {
+    roles, requests, mcp: { verbs: [], requests: ['find', 'add', 'keep', 'rename', 'broken', 'own'] }
+  },
+  only: ['sqlite', 'mysql']
+}, async (t, service) => {
   const { client, call } = await connectTo(t as Test, service, { token: 'website' })
   const { tools } = await client.listTools()
-  t.same(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]), [['find', true, undefined], ['add', false, false], ['keep', false, false], ['rename', false, true]])
-  t.match(tools[0], { description: 'Customers, <b>newest</b> first', inputSchema: { type: 'object', properties: { size: { default: 20 } }, additionalProperties: false } })
+  t.same(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint, annotations?.destructiveHint]), [
+    ['find', true, undefined], ['add', false, false], ['keep', false, false], ['rename', false, true]
+  ])
+  t.match(tools[0], {
+    description: 'Customers, <b>newest</b> first',
+    inputSchema: {
+      type: 'object', properties: { size: { default: 20 } }, additionalProperties: false
+    }
+  })
   t.match((await call('find', { status: ['new'], size: 1 })).result, { count: 1 })
   t.match((await call('add', { customer: 2, note: null })).result, { inserted: 1 })
-  t.match(await call('find', { size: 51 }), { isError: true, result: { code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/size' }] } })
+  t.match(await call('find', { size: 51 }), {
+    isError: true, result: { code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/size' }] }
+  })
   t.match(await call('broken', { x: 1 }), { isError: true, result: { code: 'BROKEN_DEFINITION' } })
-  await t.rejects(call('own', { sku: 'MUG-1' }), /Unknown tool/, 'one that the caller may not call is as one that is not there')
+  await t.rejects(
+    call('own', { sku: 'MUG-1' }), /Unknown tool/, 'one that the caller may not call is as one that is not there'
+  )
   await t.rejects(call('tagged', { tags: 1 }), /Unknown tool/)
   await t.rejects(call('select', {}), /Unknown tool/)
   const other = await connectTo(t as Test, service, { token: 'one' })
   t.same((await other.client.listTools()).tools.map(({ name }) => name), ['add'])
 })
 
-await onEachEngine(t, 'by default only those that read are tools', { schema: shop, tokens, options: { roles, requests, mcp: {} }, only: ['sqlite'] }, async (t, service) => {
+await onEachEngine(t, 'by default only those that read are tools', {
+  schema: shop, tokens, options: { roles, requests, mcp: {} }, only: ['sqlite']
+}, async (t, service) => {
   const { client } = await connectTo(t as Test, service, { token: 'website' })
   t.same((await client.listTools()).tools.map(({ name }) => name), ['find', 'tagged', 'count_by', 'all', 'walk'])
 })

@@ -40,25 +40,41 @@ t.test('hundreds of equal names cost no more than others', async (t) => {
   const names = createNames([])
   const endings = ['Row', 'Insert', 'Update']
   let asked = 0
-  const counting = { map: (each: (ending: string) => string) => endings.map((ending) => { asked++; return each(ending) }) } as unknown as string[]
+  const counting = {
+    map: (each: (ending: string) => string) => endings.map((ending) => { asked++; return each(ending) })
+  } as unknown as string[]
   const taken = Array.from({ length: 1000 }, () => names.take(pascalCase('名前'), counting))
   t.equal(new Set(taken).size, 1000)
   t.ok(asked < 10_000, `${asked} candidates`)
 })
 
 const escaped: Array<[text: string, written: string]> = [
-  ['the price, in EUR; a < b, c <= d [deprecated] (see below)', 'the price, in EUR; a < b, c <= d [deprecated] (see below)'],
+  [
+    'the price, in EUR; a < b, c <= d [deprecated] (see below)',
+    'the price, in EUR; a < b, c <= d [deprecated] (see below)'
+  ],
   ['<img src=x onerror=alert(1)>', '&lt;img src=x onerror=alert(1)>'],
   ['</script><script>', '&lt;/script>&lt;script>'],
   ['<!-- <?php <javascript:alert(1)>', '&lt;!-- &lt;?php &lt;javascript:alert(1)>'],
-  ['[x](javascript:alert(1)) ![](http://example.com/x.png)', '[x]\\(javascript:alert(1)) ![]\\(http://example.com/x.png)'],
+  [
+    '[x](javascript:alert(1)) ![](http://example.com/x.png)',
+    '[x]\\(javascript:alert(1)) ![]\\(http://example.com/x.png)'
+  ],
   ['[x][y]\n[y]: javascript:alert(1)', '[x]\\[y]\n[y]\\: javascript:alert(1)']
 ]
 
-for (const [text, written] of escaped) t.test(`${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) })
+for (const [text, written] of escaped) {
+  t.test(
+  `${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) }
+  )
+}
 
 t.test('null is allowed once, however often it is allowed', async (t) => {
-  for (const schema of [{ type: 'string' }, { type: 'string', enum: ['a'] }]) t.same(orNull(orNull(schema))['type'], ['string', 'null'])
+  for (const schema of [{ type: 'string' }, { type: 'string', enum: ['a'] }]) {
+    t.same(orNull(orNull(schema))['type'], [
+      'string', 'null'
+    ])
+  }
 })
 
 t.test('two run at once, three wait in their order, and the next one is refused', async (t) => {

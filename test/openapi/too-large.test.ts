@@ -4,7 +4,9 @@ import t from 'tap'
 import type { ServiceError } from '../../src/errors.ts'
 import { createCatalog } from '../../src/catalog/catalog.ts'
 import { allOf, inPieces } from '../../src/in-pieces.ts'
-import { createDatabaseDocument, createDatabaseDocumentNow, type DatabaseDocument, Members, writeDocument } from '../../src/openapi/database-document.ts'
+import {
+  createDatabaseDocument, createDatabaseDocumentNow, type DatabaseDocument, Members, writeDocument
+} from '../../src/openapi/database-document.ts'
 import { EVERYTHING, visibleTables } from '../../src/openapi/visible.ts'
 import { get, tokenFor } from '../support/documents.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -28,7 +30,9 @@ const tableOf = (name: string, columns: number) => ({
 })
 const optionsOf = (tables: number, columns: number, maxBytes = Infinity): DatabaseDocument => ({
   database: 'shop',
-  tables: visibleTables(createCatalog(Array.from({ length: tables }, (_, index) => tableOf(`t${index}`, columns)), 0), EVERYTHING, 'shop'),
+  tables: visibleTables(
+    createCatalog(Array.from({ length: tables }, (_, index) => tableOf(`t${index}`, columns)), 0), EVERYTHING, 'shop'
+  ),
   settings: { prefix: '/api', limits: { ...LIMITS, operations: 10, include: { levels: 1, members: 1 } } },
   maxBytes
 })
@@ -42,14 +46,21 @@ t.test('a document that would be too large is refused, with the tables that it h
     const named = Array.from(refused.message.matchAll(/"(t\d+)"/g), ([, name]) => name)
     t.same(named, Array.from(named, (_, index) => `t${index}`))
     t.ok(named.length > 15, refused.message)
-    t.ok((await createDatabaseDocument(optionsOf(named.length, 200))).bytes.length < maxBytes, `a document of these ${named.length} is not too large`)
+    t.ok(
+      (await createDatabaseDocument(optionsOf(named.length, 200))).bytes.length < maxBytes,
+      `a document of these ${named.length} is not too large`
+    )
   }
   const many = createDatabaseDocumentNow(optionsOf(200, 1)).bytes.length
-  t.throws(() => createDatabaseDocumentNow(optionsOf(200, 1, many - 1)), { code: 'RESULT_TOO_LARGE', message: /"t98", "t99" and \d\d others$/ })
+  t.throws(() => createDatabaseDocumentNow(optionsOf(200, 1, many - 1)), {
+    code: 'RESULT_TOO_LARGE', message: /"t98", "t99" and \d\d others$/
+  })
 })
 
 t.test('the bytes of a document are the same, whether it is made at once or in parts', async (t) => {
-  const [first, second] = [createDatabaseDocumentNow(optionsOf(30, 20)), await createDatabaseDocument(optionsOf(30, 20))]
+  const [first, second] = [
+    createDatabaseDocumentNow(optionsOf(30, 20)), await createDatabaseDocument(optionsOf(30, 20))
+  ]
   t.ok(first.bytes.equals(second.bytes))
   t.equal(first.etag, second.etag)
   t.doesNotThrow(() => JSON.parse(String(first.bytes)))
@@ -74,12 +85,17 @@ const TABLES = 240
 const names = Array.from({ length: TABLES }, (_, index) => `wide_${index}`)
 
 await onEachEngine(t, 'the document of a token that sees too much is 422, and that of a narrower one is made', {
-  schema: (engine) => names.map((name) => `create table ${name} (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'}, ${wide})`),
+  schema: (engine) => names.map(
+    (name) => `create table ${name} (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'}, ${wide})`
+  ),
   tokens: [tokenFor('narrow', ['select'], { shop: names.slice(0, 3) })],
   only: ['sqlite']
 }, async (t, { server }) => {
   const refused = await get(server, '/shop/openapi.json', { token: TOKEN })
   isRefusal(t, refused, { status: 422, code: 'RESULT_TOO_LARGE', why: 'a large database' })
-  t.match(refused.json.error.message, /document of 240 tables .* token with permissions on fewer tables: it has room for "wide_0", /)
+  t.match(
+    refused.json.error.message,
+    /document of 240 tables .* token with permissions on fewer tables: it has room for "wide_0", /
+  )
   t.equal((await get(server, '/shop/openapi.json', { token: 'narrow' })).status, 200)
 })

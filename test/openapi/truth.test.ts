@@ -1,5 +1,8 @@
 // night: many random cases
-/** The documents are correct: returned rows match their schemas, the service accepts the examples, and random bodies that a document allows. */
+/**
+ * The documents are correct: returned rows match their schemas, the service accepts the examples, and random bodies
+ * that a document allows.
+ */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -17,23 +20,35 @@ import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-co
 const ROWS = 40
 
 /** Parses JSON text without rounding numbers. */
-const quotedText = (text: string): string => text.startsWith('{"$') ? JSON.stringify(quoted(parseExactJson(text))) : text
+const quotedText = (text: string): string =>
+  text.startsWith('{"$') ? JSON.stringify(quoted(parseExactJson(text))) : text
 
 /** Creates a function that validates a value against a schema of the document and returns the error, or undefined. */
 function createCheck (document: any): (name: string, value: unknown) => unknown {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
   ajv.addSchema(document, 'document')
-  return (name, value) => ajv.validate(`document#/components/schemas/${name}`, value) ? undefined : { value, errors: ajv.errors }
+  return (name, value) => ajv.validate(`document#/components/schemas/${name}`, value)
+    ? undefined
+    : {
+        value, errors: ajv.errors
+      }
 }
 
 /** What the document lets aggregates compute is accepted, and their answers are as it says. */
 async function holdForGroups (t: Test, document: any, post: (body: object) => Promise<Answer>): Promise<void> {
   const check = createCheck(document)
-  const functions = Object.entries<any>(document.components.schemas.EveryAggregate.properties).filter(([call]) => call !== 'filters')
+  const functions = Object.entries<any>(document.components.schemas.EveryAggregate.properties).filter(
+    ([call]) => call !== 'filters'
+  )
   t.ok(functions.length >= 6)
   for (const [call, { enum: operands }] of functions) {
     for (const operand of operands) {
-      const body = { verb: 'select', aggregates: { value: { [call]: operand } }, having: { value: { $null: false } }, orderBy: 'value' }
+      const body = {
+        verb: 'select',
+        aggregates: { value: { [call]: operand } },
+        having: { value: { $null: false } },
+        orderBy: 'value'
+      }
       t.same(check('EverySelectRequest', body), undefined, JSON.stringify(body))
       const { status, json, text } = await post(body)
       // a sum of doubles or of long decimals may be too large
@@ -44,17 +59,26 @@ async function holdForGroups (t: Test, document: any, post: (body: object) => Pr
       t.match(text, /"value":("-?\d+(\.\d+)?"|-?\d+(\.\d+)?(e[+-]?\d+)?)\}/)
     }
   }
-  const faults = [{ aggregates: {} }, { aggregates: { n: {} } }, { aggregates: { n: { $sum: '*' } } }, { aggregates: { n: { $count: 'nope' } } }, { groupBy: [] }, { groupBy: ['nope'] }, { aggregates: { n: { $count: '*', $min: 'id', filters: {} } } }, { groupBy: [{ p: { $month: 'id' } }] }, { groupBy: [{ p: { $day: 'id' } }] }]
+  const faults = [
+    { aggregates: {} }, { aggregates: { n: {} } }, { aggregates: { n: { $sum: '*' } } },
+    { aggregates: { n: { $count: 'nope' } } }, { groupBy: [] }, { groupBy: ['nope'] },
+    { aggregates: { n: { $count: '*', $min: 'id', filters: {} } } }, { groupBy: [{ p: { $month: 'id' } }] },
+    { groupBy: [{ p: { $day: 'id' } }] }
+  ]
   for (const fault of faults) {
     t.ok(check('EverySelectRequest', { verb: 'select', ...fault }), JSON.stringify(fault))
     t.match(await post({ verb: 'select', ...fault }), { status: 400 }, JSON.stringify(fault))
   }
   const { text: page, json: { data: { next } } } = await post({ verb: 'select', groupBy: ['id'], offset: 1, limit: 2 })
   t.same([next, check('GroupsResponse', JSON.parse(page))], [3, undefined])
-  t.ok(check('GroupsResponse', { success: true, data: { rows: [], count: 0, next: { id: 1 } } }), 'groups have no positions')
+  t.ok(
+    check('GroupsResponse', { success: true, data: { rows: [], count: 0, next: { id: 1 } } }),
+    'groups have no positions'
+  )
   const filtered = { verb: 'select', aggregates: { n: { $count: '*', filters: { id: { $gt: 0 } } } } }
   t.same([check('EverySelectRequest', filtered), (await post(filtered)).status], [undefined, 200])
-  for (const [part, { enum: columns }] of Object.entries<any>(document.components.schemas.EveryPart?.properties ?? {})) {
+  for (const [part, { enum: columns }] of Object.entries<any>(document.components.schemas.EveryPart?.properties ??
+    {})) {
     for (const column of columns) {
       const body = { verb: 'select', groupBy: [{ part: { [part]: column } }, 'id'], orderBy: 'part' }
       t.same(check('EverySelectRequest', body), undefined, JSON.stringify(body))
@@ -72,28 +96,46 @@ async function holdForGroups (t: Test, document: any, post: (body: object) => Pr
 
 for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGroups), ...Object.entries(sqliteGroups)]) {
   const only = Object.hasOwn(sqliteGroups, name) ? ['sqlite'] : (await engines()).map((engine) => engine.name)
-  const columnsFor = (engine: EngineName): TypedColumn[] => group.filter(({ only }) => only === undefined || only === engine)
-  const schema = (engine: EngineName): string[] => [`create table every (id integer not null primary key, ${columnsFor(engine).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
+  const columnsFor = (engine: EngineName): TypedColumn[] =>
+    group.filter(({ only }) => only === undefined || only === engine)
+  const schema = (engine: EngineName): string[] =>
+    [`create table every (id integer not null primary key, ${columnsFor(engine).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
 
-  await onEachEngine(t, `values of ${name} match their schemas`, { only: only as EngineName[], schema }, async (t, { server, post, engine }) => {
+  await onEachEngine(t, `values of ${name} match their schemas`, {
+    only: only as EngineName[], schema
+  }, async (t, { server, post, engine }) => {
     const { json: document } = await get(server, '/shop/openapi.json')
     const check = createCheck(document)
-    const samples = columnsFor(engine).map(({ values }, index) => fc.sample(fc.option(values, { freq: 10, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
+    const samples = columnsFor(engine).map(({ values }, index) =>
+      fc.sample(fc.option(values, { freq: 10, nil: 'null' }), { numRuns: ROWS, seed: seed + index }))
     for (let row = 0; row < ROWS; row++) {
-      const data = [`"id":${row + 1}`, ...samples.map((texts, index) => `"c${index}":${quotedText(texts[row] as string)}`)]
+      const data = [
+        `"id":${row + 1}`, ...samples.map((texts, index) => `"c${index}":${quotedText(texts[row] as string)}`)
+      ]
       t.match(await post('every', `{"verb":"insert","data":{${data.join(',')}}}`), { status: 200 })
     }
     const answer = await post('every', { verb: 'select', orderBy: 'id' })
     t.same(check('EverySelectResponse', answer.json), undefined, 'what a select shows')
     await holdForGroups(t, document, (body) => post('every', body))
     for (const row of answer.json.data.rows) {
-      t.same(check('EveryInsert', Object.fromEntries(Object.entries(row).map(([column, value]) => [column, quoted(value)]))), undefined, 'is what an insert takes')
+      t.same(
+        check('EveryInsert', Object.fromEntries(Object.entries(row).map(([column, value]) => [column, quoted(value)]))),
+        undefined, 'is what an insert takes'
+      )
       t.same(check('EveryFilters', { $is: row }), undefined, 'and what filters take as a row')
-      for (const [column, value] of Object.entries(row)) t.same(check('EveryFilters', { [column]: quoted(value) }), undefined, 'and what a filter takes')
+      for (const [column, value] of Object.entries(row)) {
+        t.same(
+          check('EveryFilters', { [column]: quoted(value) }), undefined, 'and what a filter takes'
+        )
+      }
     }
   })
 
-  await onEachEngine(t, `the examples of ${name} can be sent`, { only: only as EngineName[], schema: (engine) => schema(engine).map((sql) => sql.replaceAll(/(c\d+ .*?)( null)?, (?=c\d|rest)/g, '$1 not null, ')) }, async (t, { server, post }) => {
+  await onEachEngine(t, `the examples of ${name} can be sent`, {
+    only: only as EngineName[],
+    schema: (engine) =>
+      schema(engine).map((sql) => sql.replaceAll(/(c\d+ .*?)( null)?, (?=c\d|rest)/g, '$1 not null, '))
+  }, async (t, { server, post }) => {
     const { json: document } = await get(server, '/shop/openapi.json')
     const check = createCheck(document)
     const { examples } = document.paths['/shop/every'].post.requestBody.content['application/json']
@@ -103,7 +145,10 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
       t.match(await post('every', value), { status: 200 }, JSON.stringify(value))
       t.same(check(`Every${verb[0]?.toUpperCase()}${verb.slice(1)}Request`, value), undefined)
     }
-    t.match((await post('every', { verb: 'select', columns: ['id'] })).json, { data: { count: 1 } }, 'an example that somebody sends unread removes nothing')
+    t.match(
+      (await post('every', { verb: 'select', columns: ['id'] })).json, { data: { count: 1 } },
+      'an example that somebody sends unread removes nothing'
+    )
   })
 }
 
@@ -111,27 +156,41 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
 const typeTables = (engine: EngineName): Array<[table: string, sql: string]> => {
   const groups = engine === 'sqlite' ? sqliteGroups : mysqlGroups
   const columns = Object.values(groups).flat().filter(({ only }) => only === undefined || only === engine)
-  return columns.map(({ declaration }, index) => [`t${index}`, `create table t${index} (\`c,0\` ${declaration} not null)`])
+  return columns.map(
+    ({ declaration }, index) => [`t${index}`, `create table t${index} (\`c,0\` ${declaration} not null)`]
+  )
 }
 
-await onEachEngine(t, 'the examples of a table with a key of any type are accepted', { schema: (engine) => typeTables(engine).map(([, sql]) => sql) }, async (t, { server, post, engine }) => {
+await onEachEngine(t, 'the examples of a table with a key of any type are accepted', {
+  schema: (engine) =>
+    typeTables(engine).map(([, sql]) => sql)
+}, async (t, { server, post, engine }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   for (const [table, sql] of typeTables(engine)) {
     const { examples } = document.paths[`/shop/${table}`].post.requestBody.content['application/json']
-    for (const { value } of Object.values<{ value: object }>(examples)) t.match(await post(table, value), { status: 200 }, `${sql}: ${JSON.stringify(value)}`)
+    for (const { value } of Object.values<{
+      value: object
+    }>(examples)) t.match(await post(table, value), { status: 200 }, `${sql}: ${JSON.stringify(value)}`)
   }
 })
 
 const limits = [
-  { data: {} }, { filters: {}, data: { id: 1 } }, { verb: 'select', where: {} }, { verb: 'select', columns: ['nope'] }, { verb: 'select', columns: [] }, { verb: 'select', limit: 1001 },
-  { verb: 'select', filters: { nope: 1 } }, { verb: 'select', filters: { id: { $regex: 'x' } } }, { verb: 'select', filters: { id: 'x' } }, { verb: 'delete' }, { verb: 'update', data: {}, filters: { id: 1 } },
-  { verb: 'insert', data: { name: 1 } }, { verb: 'insert', data: {} }, { verb: 'insert', data: { name: 'too long for it' } }, { verb: 'insert', data: { name: null } }
+  { data: {} }, { filters: {}, data: { id: 1 } }, { verb: 'select', where: {} }, { verb: 'select', columns: ['nope'] },
+  { verb: 'select', columns: [] }, { verb: 'select', limit: 1001 },
+  { verb: 'select', filters: { nope: 1 } }, { verb: 'select', filters: { id: { $regex: 'x' } } },
+  { verb: 'select', filters: { id: 'x' } }, { verb: 'delete' }, { verb: 'update', data: {}, filters: { id: 1 } },
+  { verb: 'insert', data: { name: 1 } }, { verb: 'insert', data: {} },
+  { verb: 'insert', data: { name: 'too long for it' } }, { verb: 'insert', data: { name: null } }
 ]
 
-await onEachEngine(t, 'the schemas refuse bodies that the service refuses by their form', { schema: () => ['create table every (id integer not null primary key, name varchar(5) not null)'] }, async (t, { server, post, engine }) => {
+await onEachEngine(t, 'the schemas refuse bodies that the service refuses by their form', {
+  schema: () => ['create table every (id integer not null primary key, name varchar(5) not null)']
+}, async (t, { server, post, engine }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   const check = createCheck(document)
-  for (const body of limits.filter(({ data }) => engine !== 'sqlite' || !JSON.stringify(data ?? {}).includes('too long'))) {
+  for (const body of limits.filter(
+    ({ data }) => engine !== 'sqlite' || !JSON.stringify(data ?? {}).includes('too long')
+  )) {
     t.match(await post('every', body), { status: /4\d\d/ }, JSON.stringify(body))
     const faults = ['Select', 'Insert', 'Update', 'Delete'].map((verb) => check(`Every${verb}Request`, body))
     t.same(faults.filter((fault) => fault === undefined), [], JSON.stringify(body))
@@ -147,15 +206,18 @@ const BODIES = Number(process.env['TEST_BODIES'] ?? 200)
 const MAX_REFUSED = 0.1
 
 /**
- * The shop, and tables with columns of every type, half of them NOT NULL. DOUBLE(M,D) and FLOAT(M,D) are left out: their schemas have no multipleOf, because
- * validators compute it in binary floating point and would reject stored values.
+ * The shop, and tables with columns of every type, half of them NOT NULL. DOUBLE(M,D) and FLOAT(M,D) are left out:
+ * their schemas have no multipleOf, because validators compute it in binary floating point and would reject stored
+ * values.
  */
 function everything (engine: EngineName): string[] {
   const groups = Object.entries<readonly TypedColumn[]>(engine === 'sqlite' ? sqliteGroups : mysqlGroups)
   // information_schema shows emoji in members as ?
   const certain = (declaration: string): string => declaration.replace(", 'q?', 'x😀'", '')
   return [...(engine === 'sqlite' ? shop.sqlite : shop.mysql), ...groups.map(([name, group]) => {
-    const columns = group.filter(({ only, declaration }) => (only === undefined || only === engine) && !/^(double|float)\(/.test(declaration))
+    const columns = group.filter(
+      ({ only, declaration }) => (only === undefined || only === engine) && !/^(double|float)\(/.test(declaration)
+    )
     return `create table ${name.replace(' ', '_')} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${certain(declaration)} ${index % 2 === 0 ? 'not null' : 'null'}, `).join('')} rest int null)`
   })]
 }
@@ -171,12 +233,21 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   ['INVALID_BODY', /"\$some" and "\$none" select rows/],
   ['INVALID_BODY', /contain more than \d+ (conditions|values)|nested deeper|levels together/],
   ['FILTERS_REQUIRED', /restrict the affected rows/],
-  ['NOT_SUPPORTED', /rows cannot be found again|cannot be found again|does not support this operation|"\$(some|none)" cannot name/]
+  [
+    'NOT_SUPPORTED',
+    /rows cannot be found again|cannot be found again|does not support this operation|"\$(some|none)" cannot name/
+  ]
 ]
 
-/** What a member may be depends on the columns of both tables and on all members of the body together. Most random members are refused for it. */
+/**
+ * What a member may be depends on the columns of both tables and on all members of the body together. Most random
+ * members are refused for it.
+ */
 const OF_MEMBERS: ReadonlyArray<readonly [code: string, message: RegExp]> = [
-  ['INVALID_BODY', /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/],
+  [
+    'INVALID_BODY',
+    /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/
+  ],
   ['INVALID_ORDER_BY', /member|include/],
   ['NOT_SUPPORTED', /"include"/]
 ]
@@ -186,7 +257,8 @@ const OF_DATA = new Set(['UNIQUE_VIOLATION', 'FOREIGN_KEY_VIOLATION', 'CHECK_VIO
 
 /** A sum with a stored value, or the next number of a table whose greatest number is taken. */
 function isOverflow ({ code, details }: any, body: object): boolean {
-  return code === 'VALUE_OUT_OF_RANGE' && (/"\$(inc|now)"/.test(JSON.stringify(body)) || details.every(({ path }: any) => /^\/data(\/\d+)?$/.test(path)))
+  return code === 'VALUE_OUT_OF_RANGE' &&
+    (/"\$(inc|now)"/.test(JSON.stringify(body)) || details.every(({ path }: any) => /^\/data(\/\d+)?$/.test(path)))
 }
 
 /** Leaves out comparisons with another column, whose name no schema says (test/http/columns-of-a-row.test.ts). */
@@ -202,7 +274,8 @@ function withoutColumns (value: any): void {
 function tidy (body: any): void {
   const part = body.verb ?? 'member'
   // no random member is one that "groupBy" names (test/http/groups-related.test.ts)
-  body.groupBy = body.groupBy?.filter((entry: any) => typeof entry === 'string' || Object.values(entry).every((part: any) => Object.keys(part).every((key) => key.startsWith('$'))))
+  body.groupBy = body.groupBy?.filter((entry: any) => typeof entry === 'string' ||
+    Object.values(entry).every((part: any) => Object.keys(part).every((key) => key.startsWith('$'))))
   if (body.groupBy === undefined || body.groupBy.length === 0) delete body.groupBy
   // nor one that an aggregate names (test/http/aggregates-related.test.ts)
   for (const [name, { filters, ...calls }] of Object.entries<any>(body.aggregates ?? {})) {
@@ -215,7 +288,10 @@ function tidy (body: any): void {
   const isGrouped = body.groupBy !== undefined || body.aggregates !== undefined
   if (isGrouped && body.verb === 'select') delete body.include
   for (const field of ['orderBy', ...isGrouped ? [] : ['having']]) delete body[field]
-  for (const field of Object.keys(body)) for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ?? []) delete body[excluded]
+  for (const field of Object.keys(body)) {
+    for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ??
+    []) delete body[excluded]
+  }
   if (body.include !== undefined || isGrouped) delete body.lock
   // the list of an update needs "key", its columns in each entry, and different rows (test/http/keyed-updates.test.ts)
   if (body.verb === 'update') {
@@ -226,22 +302,31 @@ function tidy (body: any): void {
   for (const each of [...body.operations ?? [], ...Object.values(body.include ?? {})]) tidy(each)
 }
 
-await onEachEngine(t, 'random bodies that a document allows', { schema: everything }, async (t, { server, post, operate }) => {
+await onEachEngine(t, 'random bodies that ' +
+  'a document allows', { schema: everything }, async (t, { server, post, operate }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   // values of the others have no types
-  document.components.schemas.Operation.anyOf = document.components.schemas.Operation.anyOf.filter(({ $ref }: { $ref: string }) => !/\/(Select|Insert|Update|Delete)Operation$/.test($ref))
+  document.components.schemas.Operation.anyOf = document.components.schemas.Operation.anyOf.filter(
+    ({ $ref }: { $ref: string }) => !/\/(Select|Insert|Update|Delete)Operation$/.test($ref)
+  )
   const ajv = new Ajv2020({ strict: false, validateFormats: false, multipleOfPrecision: 6 })
   ajv.addSchema(document, 'document')
   // rules of several properties refer to other schemas
-  const generate = createSchemaValues(document, bodySeed, (rules, value) => JSON.stringify(rules).includes('$ref') || ajv.validate(rules, value))
+  const generate = createSchemaValues(
+    document, bodySeed, (rules, value) => JSON.stringify(rules).includes('$ref') || ajv.validate(rules, value)
+  )
   const requests = Object.entries<any>(document.paths).flatMap(([path, { post: { requestBody } }]) => {
     const { $ref } = requestBody.content['application/json'].schema
     const name = $ref.split('/').at(-1)
     const { oneOf = [{ $ref }] } = document.components.schemas[name]
     // operations are as likely as two verbs of a table
-    return [...oneOf, ...oneOf.length === 1 ? oneOf : []].map((schema: { $ref: string }) => ({ table: path.split('/')[2] && decodeURIComponent(path.split('/')[2] as string), schema }))
+    return [...oneOf, ...oneOf.length === 1 ? oneOf : []].map((schema: { $ref: string }) => ({
+      table: path.split('/')[2] && decodeURIComponent(path.split('/')[2] as string), schema
+    }))
   })
-  const counts = new Map<string, { sent: number, data: number, unsayable: number, members: number, refused: string[] }>()
+  const counts = new Map<string, {
+    sent: number, data: number, unsayable: number, members: number, refused: string[]
+  }>()
   let included = 0
   let drawn = 0
   for (let sent = 0; sent < BODIES; drawn++) {
@@ -261,12 +346,22 @@ await onEachEngine(t, 'random bodies that a document allows', { schema: everythi
       continue
     }
     if (OF_DATA.has(json.error.code) || isOverflow(json.error, body)) count.data++
-    else if (UNSAYABLE.some(([code, message]) => code === json.error.code && message.test(json.error.message))) count.unsayable++
-    else if (OF_MEMBERS.some(([code, message]) => code === json.error.code && message.test(json.error.message))) count.members++
-    else count.refused.push(`${table} ${status} ${json.error.code} ${json.error.message} ${json.error.details.map(({ path }: any) => path)} ${JSON.stringify(body).slice(0, 300)}`)
+    else if (UNSAYABLE.some(([code, message]) => code === json.error.code &&
+      message.test(json.error.message))) count.unsayable++
+    else if (OF_MEMBERS.some(([code, message]) => code === json.error.code &&
+      message.test(json.error.message))) count.members++
+    else {
+      count.refused.push(
+      `${table} ${status} ${json.error.code} ${json.error.message} ${json.error.details.map(({ path }: any) => path)} ${JSON.stringify(body).slice(0, 300)}`
+      )
+    }
   }
   t.comment(`${drawn} drawn`)
-  for (const [name, { sent, data, unsayable, members, refused }] of counts) t.comment(`${name}: ${sent} sent, ${data} refused because of rows, ${unsayable} for what no schema can say, ${members} because of members, ${refused.length} otherwise`)
+  for (const [name, { sent, data, unsayable, members, refused }] of counts) {
+    t.comment(
+    `${name}: ${sent} sent, ${data} refused because of rows, ${unsayable} for what no schema can say, ${members} because of members, ${refused.length} otherwise`
+    )
+  }
   t.comment(`${included} selects with members`)
   const all = [...counts.values()]
   t.same(all.flatMap(({ refused }) => refused), [], 'none is refused for a reason that a schema can say')

@@ -5,25 +5,40 @@ import type { Browser } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { onEachEngine, TOKEN, type EngineName, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { body, button, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, scrolling, status, verb, visit } from '../support/workbench.ts'
+import {
+  body, button, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, scrolling, status, verb, visit
+} from '../support/workbench.ts'
 
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
 
-const columns = 'title varchar(100) not null, body varchar(200) not null, author int not null references authors (id), doc json null'
+const columns = 'title varchar(100) not null, body varchar(200) not null, author int not null references authors ' +
+  '(id), doc json null'
 const schema = (engine: EngineName): string[] => [
   'create table authors (id int not null primary key, name varchar(50) not null, country varchar(2) null)',
   ...engine === 'sqlite'
-    ? [`create table articles (id integer primary key, ${columns})`, "create virtual table words using fts5(title, body, content='articles', content_rowid='id')"]
-    : [`create table articles (id int not null primary key, ${columns}, fulltext key words (title, body), foreign key (author) references authors (id)) engine=innodb`],
-  'create view article_lines as select id as article_id, title as line from articles union all select id, body from articles',
+    ? [
+      `create table articles (id integer primary key, ${columns})`,
+      "create virtual table words using fts5(title, body, content='articles', content_rowid='id')"
+      ]
+    : [
+      `create table articles (id int not null primary key, ${columns}, fulltext key words (title, body), foreign key (author) references authors (id)) engine=innodb`
+      ],
+  'create view article_lines as select id as article_id, title as line from articles union all select id, ' +
+    'body from articles',
   "insert into authors values (1, 'Ada', 'GB'), (2, 'Linus', 'FI'), (3, 'Grace', null)",
-  'insert into articles values (1, \'Red shoes\', \'for dry weather\', 1, \'{"size": 7, "tags": ["new", "5"]}\'), (2, \'Green boots\', \'a red lace, and red soles\', 1, \'{"size": 5}\'), (3, \'Blue hat\', \'warm\', 2, \'{"size": "7"}\'), (4, \'Grey hat\', \'cold\', 3, null)',
+  'insert into articles values (1, \'Red shoes\', \'for dry weather\', 1, \'{"size": 7, "tags": ["new", "5"]}\'), ' +
+    '(2, \'Green boots\', \'a red lace, and red soles\', 1, \'{"size": 5}\'), (3, \'Blue hat\', \'warm\', 2, ' +
+      '\'{"size": "7"}\'), (4, \'Grey hat\', \'cold\', 3, null)',
   ...engine === 'sqlite' ? ["insert into words (words) values ('rebuild')"] : []
 ]
 
-await onEachEngine(t, 'words, paths inside JSON, views and related columns', { schema, only: ['sqlite', 'mariadb'], options: { docs: true } }, async (t, { server, engine }: Service) => {
+await onEachEngine(t, 'words, paths inside JSON, views and related columns', {
+  schema, only: ['sqlite', 'mariadb'], options: { docs: true }
+}, async (t, { server, engine }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
-  const { page, faults } = await visit(t, await browser as Browser, await server.app.listen({ port: 0 }), { path: `/api/docs#token=${TOKEN}&/shop/articles` })
+  const { page, faults } = await visit(t, await browser as Browser, await server.app.listen({ port: 0 }), {
+    path: `/api/docs#token=${TOKEN}&/shop/articles`
+  })
   const rows = await rowsOf(page, 'articles')
 
   await t.test('a search of words where there is an index, the best first', async (t) => {
@@ -37,10 +52,16 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     await status(page, /^Rows 1–2 of 2/).waitFor()
     t.same(await findingsOf(page), [])
     await openQuery(page)
-    t.same(await page.getByLabel('Words of filter 1').locator('option').allInnerTexts(), ['has any word of', 'has every word of', ...engine === 'sqlite' ? [] : ['has by operators of the server:']])
+    t.same(await page.getByLabel('Words of filter 1').locator('option').allInnerTexts(), [
+      'has any word of', 'has every word of', ...engine === 'sqlite' ? [] : ['has by operators of the server:']
+    ])
     await page.getByLabel('Words of filter 1').selectOption('has every word of')
     await page.getByLabel('Value of filter 1').fill('red boots')
-    t.match(await readBody(page), { filters: { $match: { columns: ['title', 'body'], text: 'red boots', mode: 'all' } }, orderBy: [{ $match: 'DESC' }], offset: 0 })
+    t.match(await readBody(page), {
+      filters: { $match: { columns: ['title', 'body'], text: 'red boots', mode: 'all' } },
+      orderBy: [{ $match: 'DESC' }],
+      offset: 0
+    })
     await button(page, 'Run').click()
     await status(page, /^Rows 1–1 of 1/).waitFor()
     t.equal(await page.getByLabel('Search words').inputValue(), 'red boots')
@@ -66,7 +87,10 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
   await t.test('values at a path inside JSON', async (t) => {
     await button(page, 'Add a filter').click()
     await page.getByLabel('Column of filter 1').selectOption('doc')
-    t.equal(await page.getByLabel('Operator of filter 1', { exact: true }).locator('option:checked').innerText(), 'at the path')
+    t.equal(
+      await page.getByLabel('Operator of filter 1', { exact: true }).locator('option:checked').innerText(),
+      'at the path'
+    )
     await page.getByLabel('Path of filter 1', { exact: true }).fill('size')
     await page.getByLabel('Operator at the path of filter 1').selectOption('≥')
     await page.getByLabel('Value of filter 1').fill('6')
@@ -105,7 +129,10 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     await page.getByLabel('By other columns').selectOption('article_lines')
     t.equal(await page.getByLabel('Column of articles 1').inputValue(), 'id')
     t.equal(await page.getByLabel('Column of article_lines 1').inputValue(), 'article_id')
-    t.same(await page.getByLabel('Column of article_lines 1').locator('option').allInnerTexts(), ['article_id'], 'columns of one kind')
+    t.same(
+      await page.getByLabel('Column of article_lines 1').locator('option').allInnerTexts(), ['article_id'],
+      'columns of one kind'
+    )
     t.same(await findingsOf(page), [])
     await button(page, 'Add article_lines').click()
     t.same((await readBody(page)).include, { article_lines: { on: { id: 'article_id' }, limit: 20 } })
@@ -136,7 +163,9 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     t.same({ groupBy, include }, { groupBy: [{ authors_country: { authors: 'country' } }], include: { authors: {} } })
     await button(page, 'Run').click()
     await rows.getByRole('gridcell', { name: 'GB' }).waitFor()
-    t.same((await rows.locator('tbody tr').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')).sort(), ['FI 1', 'GB 2', 'NULL 1'])
+    t.same((await rows.locator('tbody tr').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')).sort(), [
+      'FI 1', 'GB 2', 'NULL 1'
+    ])
     await button(page, /^Summarize/).click()
     await page.getByText('country of authors', { exact: true }).first().waitFor()
     await button(page, 'Remove authors_country').click()
@@ -155,7 +184,9 @@ await onEachEngine(t, 'words, paths inside JSON, views and related columns', { s
     await button(page, 'and another column').click()
     const panel = page.getByRole('group', { name: 'Related', exact: true })
     await until('the panel is inside', async () => {
-      const { x, y, width, height } = await panel.boundingBox() as { x: number, y: number, width: number, height: number }
+      const { x, y, width, height } = await panel.boundingBox() as {
+        x: number, y: number, width: number, height: number
+      }
       return x >= 0 && y >= 0 && x + width <= 390 && y + height <= 800
     })
     await page.keyboard.press('Escape')

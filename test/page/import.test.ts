@@ -15,19 +15,29 @@ import { button, findingsOf, openQuery, overflow, rowsOf, status, visit } from '
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
 
 const schema = [
-  'create table stock (sku varchar(10) not null primary key, name varchar(20) not null, price decimal(5,2) not null default 1)',
+  'create table stock (sku varchar(10) not null primary key, name varchar(20) not null, price decimal(5,2) ' +
+    'not null default 1)',
   "insert into stock values ('A', 'apple', 1.50)"
 ]
 const tokens = [tokenFor('writer', ['insert'], { shop: ['stock'] })]
 
-await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, only: ['sqlite'], options: { docs: true }, tokens }, async (t, { server, sql }: Service) => {
+await onEachEngine(t, 'a file is tried, then imported', {
+  schema: () =>
+    schema,
+  only: ['sqlite'],
+  options: { docs: true },
+  tokens
+}, async (t, { server, sql }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
-  const { page, faults } = await visit(t, await browser as Browser, address, { path: `/api/docs#token=${TOKEN}&/shop/stock` })
+  const { page, faults } = await visit(t, await browser as Browser, address, {
+    path: `/api/docs#token=${TOKEN}&/shop/stock`
+  })
   const rows = await rowsOf(page, 'stock')
   const dialog = page.getByRole('dialog', { name: 'Import rows into stock' })
   const said = dialog.getByRole('status')
-  const choose = async (text: string, name = 'stock.csv'): Promise<void> => await dialog.getByLabel('File').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+  const choose = async (text: string, name = 'stock.csv'): Promise<void> =>
+    await dialog.getByLabel('File').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
   const count = async (): Promise<unknown> => (await sql('select count(*) as n from stock'))[0].n
 
   await t.test('a line that is refused is named, and nothing is written', async (t) => {
@@ -68,7 +78,9 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
   await t.test('what would be written is counted first', async (t) => {
     await choose('sku;name\nA;apricot\nB;banana\nC;cherry\n')
     const separator = dialog.getByLabel('Cells are separated by')
-    await until('the separator is found', async () => await separator.locator('option:checked').innerText() === 'semicolons')
+    await until(
+      'the separator is found', async () => await separator.locator('option:checked').innerText() === 'semicolons'
+    )
     await dialog.getByLabel('Rows that exist').selectOption('stay as they are, by sku')
     await button(dialog, 'Check the file').click()
     await said.getByText('Dry run: 2 rows inserted, 0 rows updated, 1 row unchanged').waitFor()
@@ -83,7 +95,9 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await button(dialog, 'Close').click()
     await rows.getByText('apricot').waitFor()
     await status(page, /^Rows 1–3 of 3/).waitFor()
-    t.same(await sql('select sku, name from stock order by sku'), [{ sku: 'A', name: 'apricot' }, { sku: 'B', name: 'banana' }, { sku: 'C', name: 'cherry' }])
+    t.same(await sql('select sku, name from stock order by sku'), [
+      { sku: 'A', name: 'apricot' }, { sku: 'B', name: 'banana' }, { sku: 'C', name: 'cherry' }
+    ])
   })
 
   await t.test('the progress, an end by the person, and what batches have written before an error', async (t) => {
@@ -92,10 +106,14 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await page.route('**/stock?*', async (route) => {
       await held
       // as if the file had been right when it was tried
-      await (route.request().url().includes('dryRun') ? route.fulfill({ json: { success: true, data: { inserted: 2500, updated: 0, unchanged: 0, dryRun: true } } }) : route.continue()).catch(() => {})
+      await (route.request().url().includes('dryRun')
+        ? route.fulfill({ json: { success: true, data: { inserted: 2500, updated: 0, unchanged: 0, dryRun: true } } })
+        : route.continue()).catch(() => {})
     })
     await button(page, 'Import CSV …').click()
-    await choose(`sku,name\n${Array.from({ length: 2500 }, (_, index) => index === 2400 ? 'A,again' : `r${index},row`).join('\n')}`)
+    await choose(
+      `sku,name\n${Array.from({ length: 2500 }, (_, index) => index === 2400 ? 'A,again' : `r${index},row`).join('\n')}`
+    )
     await dialog.getByLabel('Write').selectOption('batch by batch, for large files')
     await button(dialog, 'Check the file').click()
     await dialog.getByRole('progressbar', { name: 'Bytes of the file' }).waitFor()
@@ -104,7 +122,9 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await button(dialog, 'Check the file').click()
     release()
     await button(dialog, 'Import 2,500 rows').click()
-    await dialog.getByRole('alert').getByText('The rows up to line 2001 are in the table (2,000), and none after it.').waitFor()
+    await dialog.getByRole('alert').getByText(
+      'The rows up to line 2001 are in the table (2,000), and none after it.'
+    ).waitFor()
     t.match(await dialog.getByRole('alert').innerText(), /Line 2,402[^]*UNIQUE_VIOLATION/)
     t.equal(await count(), 2003)
     await page.unroute('**/stock?*')
@@ -119,12 +139,17 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
   await t.test('it is in the history, as a command that works', async (t) => {
     await openQuery(page)
     await page.getByRole('tab', { name: 'History' }).click()
-    t.match(await page.locator('.history').innerText(), /import stock 409[^]*stock\.csv transaction=batch[^]*import stock, dry run 200[^]*stock\.csv onConflict=sku separator=;/)
+    t.match(
+      await page.locator('.history').innerText(),
+      /import stock 409[^]*stock\.csv transaction=batch[^]*import stock, dry run 200[^]*stock\.csv onConflict=sku separator=;/
+    )
     await button(page, 'Code of import stock, dry run').first().click()
     const command = await page.getByLabel('import stock, dry run as curl').innerText()
     const folder = t.testdir({})
     writeFileSync(join(folder, 'stock.csv'), 'sku,name\nZ,zucchini\n')
-    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} --silent`], { cwd: folder, env: { ...process.env, TOKEN } })
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} --silent`], {
+      cwd: folder, env: { ...process.env, TOKEN }
+    })
     t.match(JSON.parse(stdout), { success: true, data: { inserted: 1, dryRun: true } })
   })
 
@@ -134,7 +159,9 @@ await onEachEngine(t, 'a file is tried, then imported', { schema: () => schema, 
     await page.getByLabel('Token').fill('writer')
     await button(page, 'Open').click()
     await button(page, 'Import CSV …').click()
-    t.same(await dialog.getByLabel('Rows that exist').locator('option').allInnerTexts(), ['are refused', 'stay as they are, by sku'])
+    t.same(await dialog.getByLabel('Rows that exist').locator('option').allInnerTexts(), [
+      'are refused', 'stay as they are, by sku'
+    ])
     await choose('sku,name\nQ,quince\n')
     await button(dialog, 'Check the file').click()
     await button(dialog, 'Import 1 row').click()

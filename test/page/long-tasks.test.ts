@@ -16,32 +16,59 @@ const LONG = 50
 /** The first time, the code is not compiled. */
 const TIMES = 3
 
-interface TraceEvent { readonly name: string, readonly pid: number, readonly tid: number, readonly args: { readonly name?: string }, readonly tdur?: number }
+interface TraceEvent {
+  readonly name: string,
+  readonly pid: number,
+  readonly tid: number,
+  readonly args: {
+    readonly name?: string
+  },
+  readonly tdur?: number
+}
 
-await onEachEngine(t, 'long tasks', { schema, only: ['sqlite'], options: { docs: true } }, async (t, { server }: Service) => {
+await onEachEngine(t, 'long tasks', {
+  schema, only: ['sqlite'], options: { docs: true }
+}, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
   const browser = await startBrowser(t)
   const { page, faults } = await visit(t, browser, address, { viewport: { width: 1400, height: 900 } })
   await signIn(page, TOKEN)
   await page.getByRole('navigation').waitFor()
-  await page.evaluate("globalThis.longest = 0, new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) longest = Math.max(longest, duration) }).observe({ type: 'longtask' })")
+  await page.evaluate('globalThis.longest = 0, new PerformanceObserver((list) => { for (const { duration } of ' +
+    "list.getEntries()) longest = Math.max(longest, duration) }).observe({ type: 'longtask' })")
   const found = new Map<string, Array<{ readonly cpu: number, readonly entry: number }>>()
   /** `act` waits by styles: what a test asks about roles is work of the browser too. */
   const measure = async (step: string, act: () => Promise<unknown>): Promise<void> => {
     await page.evaluate('longest = 0')
     await browser.startTracing(page, { categories: ['toplevel'] })
     await act()
-    await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))))')
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))))'
+    )
     const { traceEvents } = JSON.parse(String(await browser.stopTracing())) as { traceEvents: TraceEvent[] }
-    const threads = new Set(traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain').map(({ pid, tid }) => `${pid} ${tid}`))
-    const tasks = traceEvents.filter(({ name, pid, tid, tdur }) => name.endsWith('RunTask') && tdur !== undefined && threads.has(`${pid} ${tid}`)).map(({ tdur = 0 }) => tdur / 1000)
+    const threads = new Set(traceEvents.filter(
+      ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain'
+    ).map(({ pid, tid }) => `${pid} ${tid}`))
+    const tasks = traceEvents.filter(
+      ({ name, pid, tid, tdur }) => name.endsWith('RunTask') && tdur !== undefined && threads.has(`${pid} ${tid}`)
+    ).map(({ tdur = 0 }) => tdur / 1000)
     t.ok(tasks.length > 0)
-    found.set(step, [...found.get(step) ?? [], { cpu: Math.max(...tasks), entry: await page.evaluate('longest') as number }])
+    found.set(step, [
+      ...found.get(step) ?? [], { cpu: Math.max(...tasks), entry: await page.evaluate('longest') as number }
+    ])
   }
   const go = async (hash: string): Promise<void> => { await page.evaluate(`location.hash = ${JSON.stringify(hash)}`) }
   const bodyOf = (body: object): string => `#/shop/readings?body=${encodeURIComponent(JSON.stringify(body))}`
-  const byDay = { verb: 'select', groupBy: [{ day: { $date: 'taken' } }], aggregates: { n: { $count: '*' } }, orderBy: 'day', limit: 1000 }
+  const byDay = {
+    verb: 'select',
+    groupBy: [
+      { day: { $date: 'taken' } }
+    ],
+    aggregates: { n: { $count: '*' } },
+    orderBy: 'day',
+    limit: 1000
+  }
   const at = (selector: string) => page.locator(selector).first()
 
   for (let time = 0; time < TIMES; time++) {
@@ -56,7 +83,11 @@ await onEachEngine(t, 'long tasks', { schema, only: ['sqlite'], options: { docs:
       added = Math.max(added, records.reduce((sum, { addedNodes }) => sum + [...addedNodes].filter(({ nodeName }) => nodeName === 'TR').length, 0))
     }).observe(document.querySelector('.grid tbody'), { childList: true })`)
     await measure('scroll through them', async () => {
-      for (let part = 1; part <= 20; part++) await page.evaluate(`document.querySelector('.content').scrollTop = ${part / 20} * document.querySelector('.content').scrollHeight, new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))`)
+      for (let part = 1; part <= 20; part++) {
+        await page.evaluate(
+        `document.querySelector('.content').scrollTop = ${part / 20} * document.querySelector('.content').scrollHeight, new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))`
+        )
+      }
       await at('tr.row[aria-rowindex="1001"]').waitFor()
     })
     const added = await page.evaluate('added') as number
@@ -72,7 +103,9 @@ await onEachEngine(t, 'long tasks', { schema, only: ['sqlite'], options: { docs:
       await page.keyboard.press('Escape')
       await at('.cell-editor').waitFor({ state: 'detached' })
     })
-    await measure('walk through cells', async () => { for (let step = 0; step < 12; step++) await page.keyboard.press('ArrowUp') })
+    await measure(
+      'walk through cells', async () => { for (let step = 0; step < 12; step++) await page.keyboard.press('ArrowUp') }
+    )
     await measure('the menu of a column', async () => {
       await at('thead th:nth-child(4)').hover()
       await at('thead th:nth-child(4) .icon-button').click()
@@ -91,7 +124,9 @@ await onEachEngine(t, 'long tasks', { schema, only: ['sqlite'], options: { docs:
   }
   for (const [step, times] of found) {
     const write = (entry: number): string => entry === 0 ? `below ${LONG}` : String(Math.round(entry))
-    t.comment(`${step}: longest task ${times.map(({ cpu }) => Math.round(cpu)).join(', ')} ms of CPU; long-task entries: ${times.map(({ entry }) => write(entry)).join(', ')} ms`)
+    t.comment(
+      `${step}: longest task ${times.map(({ cpu }) => Math.round(cpu)).join(', ')} ms of CPU; long-task entries: ${times.map(({ entry }) => write(entry)).join(', ')} ms`
+    )
     t.ok(Math.min(...times.map(({ cpu }) => cpu)) <= LONG, step)
   }
   t.same(faults, [])

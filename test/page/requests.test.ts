@@ -40,11 +40,21 @@ const tokens = [
   { name: 'products', sha256: hashToken('products'), permissions: ['select'], databases: { demo: { products: {} } } }
 ] as const
 
-for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { width: 390, colorScheme: 'dark' }] as const) {
+for (const { width, colorScheme } of [
+  { width: 1300, colorScheme: 'light' }, { width: 390, colorScheme: 'dark' }
+] as const) {
   t.test(`named requests on the page, ${width}, ${colorScheme}`, { skip: noBrowser }, async (t) => {
     const path = `${t.testdir()}/shop.db`
     createShop(path)
-    const options = { databases: { demo: { url: `sqlite:${path}` } }, roles: { front: DEMO_ROLE }, requests: { ...DEMO_REQUESTS, kinds }, tokens, docs: true }
+    const options = {
+      databases: {
+        demo: { url: `sqlite:${path}` }
+      },
+      roles: { front: DEMO_ROLE },
+      requests: { ...DEMO_REQUESTS, kinds },
+      tokens,
+      docs: true
+    }
     const { server: { app } } = await startService(t, '', { options: options as any })
     const address = await app.listen({ host: '127.0.0.1', port: 0 })
     const browser = await startBrowser(t)
@@ -52,7 +62,13 @@ for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { w
     const view = { viewport: { width, height: 900 }, colorScheme, hasTouch: isNarrow }
     const { page, faults, asked, replies } = await visit(t, browser, address, view)
     const calls: string[] = []
-    page.on('request', (request) => { if (/\/requests\/\w+(\?|$)/.test(request.url())) calls.push(`${request.method()} ${request.url().slice(address.length)} ${request.postData() ?? ''}`) })
+    page.on('request', (request) => {
+      if (/\/requests\/\w+(\?|$)/.test(request.url())) {
+        calls.push(
+      `${request.method()} ${request.url().slice(address.length)} ${request.postData() ?? ''}`
+        )
+      }
+    })
     const hasNoFinding = async (what: string): Promise<void> => {
       t.same(await findingsOf(page), [], what)
       t.same(await overflow(page), 0, `${what}: nothing runs over the edge`)
@@ -73,7 +89,9 @@ for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { w
     await signIn(page, 'all')
     await page.getByRole('navigation').waitFor()
     await list.waitFor({ state: 'attached' })
-    t.same(await list.getByRole('link', { includeHidden: true }).allTextContents(), ['find_products', 'sign_up', 'place_order', 'kinds'])
+    t.same(await list.getByRole('link', { includeHidden: true }).allTextContents(), [
+      'find_products', 'sign_up', 'place_order', 'kinds'
+    ])
 
     await t.test('a select by GET', async (t) => {
       await open('find_products')
@@ -94,11 +112,16 @@ for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { w
       const first = await rows.getByRole('gridcell').first().innerText()
       await hasNoFinding('rows')
       await button(page, 'Next').click()
-      await page.waitForFunction(([old]) => (globalThis as any).document.querySelector('[aria-label="Rows of the answer"] [role=gridcell]')?.textContent !== old, [first])
+      await page.waitForFunction(([old]) => (globalThis as any).document.querySelector(
+        '[aria-label="Rows of the answer"] [role=gridcell]'
+      )?.textContent !== old, [first])
       await button(page, 'JSON').click()
       t.match(await page.getByLabel('The answer as JSON').innerText(), /"count": 2/)
       await button(page, 'Rows').click()
-      t.match(calls, [/^GET .*\?categories=3&categories=4&name=pen\+%26\+%C3%A9 $/, /^GET .*\?categories=3&categories=4&size=2 $/, /^GET .*&size=2&after=%7B%22price%22.* $/])
+      t.match(calls, [
+        /^GET .*\?categories=3&categories=4&name=pen\+%26\+%C3%A9 $/, /^GET .*\?categories=3&categories=4&size=2 $/,
+        /^GET .*&size=2&after=%7B%22price%22.* $/
+      ])
       t.match(await tab('curl'), /^curl 'http:.*\/api\/requests\/find_products\?categories=3/)
       t.match(await tab('fetch'), /await fetch\('http:.*\?categories=3/)
       t.match(await tab('TypeScript'), /client\.request\('find_products', \{[^]*categories: \[3, 4\][^]*method: 'GET'/)
@@ -164,7 +187,10 @@ for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { w
       await input('prefers').fill('')
       await button(page, 'Run').click()
       await status(page, /^\d+ rows?/).waitFor()
-      t.match(calls, [/countries=NL&countries=GB&newsletter=true&born=1970-01-01&prefers=%7B%22%24gt%22%3A\+0%7D/, /countries=NL&countries=GB&newsletter=true&born=1970-01-01 $/])
+      t.match(calls, [
+        /countries=NL&countries=GB&newsletter=true&born=1970-01-01&prefers=%7B%22%24gt%22%3A\+0%7D/,
+        /countries=NL&countries=GB&newsletter=true&born=1970-01-01 $/
+      ])
       await page.getByRole('tab', { name: 'Body' }).click()
       t.same(await readBody(page), { countries: ['NL', 'GB'], newsletter: true, born: '1970-01-01' })
       await body(page).fill('{"countries": ["DE"]}')
@@ -188,11 +214,14 @@ for (const { width, colorScheme } of [{ width: 1300, colorScheme: 'light' }, { w
       t.equal(await page.title(), 'sign_up – Row Query')
     })
 
-    await t.test('a token that may only call requests sees them, and one that may call none sees nothing of them', async (t) => {
+    await t.test('a token that may only call requests sees them, and one that may call none ' +
+      'sees nothing of them', async (t) => {
       const website = await visit(t, browser, address, view)
       await signIn(website.page, 'website')
       await website.page.getByRole('heading', { name: 'find_products', exact: true }).waitFor({ state: 'attached' })
-      t.same(await website.page.getByRole('navigation').getByRole('link', { includeHidden: true }).allTextContents(), ['find_products', 'sign_up'])
+      t.same(await website.page.getByRole('navigation').getByRole('link', { includeHidden: true }).allTextContents(), [
+        'find_products', 'sign_up'
+      ])
       await button(website.page, 'Run').click()
       await status(website.page, /^20 rows/).waitFor()
       t.same(await findingsOf(website.page), [])

@@ -4,21 +4,27 @@ import type { Browser, Locator } from 'playwright-core'
 import type { Test } from 'tap'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { onEachEngine, TOKEN, type Schema, type Service } from '../support/service.ts'
-import { button, findingsOf, openQuery, overflow, readBody, rowsOf, signIn, status, visit } from '../support/workbench.ts'
+import {
+  button, findingsOf, openQuery, overflow, readBody, rowsOf, signIn, status, visit
+} from '../support/workbench.ts'
 
-const PNG = '89504e470d0a1a0a0000000d4948445200000004000000040802000000269309290000001049444154789c6338216703470cc47100e0431221d090f7ea0000000049454e44ae426082'
+const PNG =
+  '89504e470d0a1a0a0000000d4948445200000004000000040802000000269309290000001049444154789c6338216703470cc47100e0431221' +
+    'd090f7ea0000000049454e44ae426082'
 const WIDE = Array.from({ length: 30 }, (_, index) => `c${index}`)
 const schema: Schema = () => [
   'create table customers (id integer primary key, name varchar(50) not null, email varchar(50), photo blob)',
   'create table products (sku varchar(20) not null primary key, title varchar(50) not null)',
   `create table orders (id integer primary key, customer_id integer not null references customers (id), status varchar(10) not null default 'new', note text, total decimal(10,2) not null,
     is_gift boolean not null default false, ordered_at datetime not null)`,
-  'create table order_items (order_id integer not null references orders (id), line integer not null, sku varchar(20) references products (sku) on delete set null, primary key (order_id, line))',
+  'create table order_items (order_id integer not null references orders (id), line integer not null, sku ' +
+    'varchar(20) references products (sku) on delete set null, primary key (order_id, line))',
   'create table settings (name varchar(20) primary key, value text)',
   `create table readings (id integer primary key, ${WIDE.map((name) => `${name} integer`).join(', ')})`,
   `insert into customers (id, name, photo) values (1, 'Ada Lovelace', x'${PNG}'), (2, 'Grace Hopper', x'0102'), (17, 'Zbigniew Kowalczyk', null)`,
   "insert into products values ('MUG', 'Espresso mug')",
-  ...Array.from({ length: 60 }, (_, index) => `insert into orders values (${index + 1}, ${[1, 2, 17][index % 3]}, '${['new', 'paid', 'sent'][index % 3]}', ${index === 0 ? "'two  spaces at the end  '" : 'null'}, ${index + 1}.50, ${index % 2}, '2026-${String(index % 12 + 1).padStart(2, '0')}-10T13:24:56')`),
+  ...Array.from({ length: 60 }, (_, index) =>
+    `insert into orders values (${index + 1}, ${[1, 2, 17][index % 3]}, '${['new', 'paid', 'sent'][index % 3]}', ${index === 0 ? "'two  spaces at the end  '" : 'null'}, ${index + 1}.50, ${index % 2}, '2026-${String(index % 12 + 1).padStart(2, '0')}-10T13:24:56')`),
   "insert into order_items values (1, 1, 'MUG'), (1, 2, 'MUG')",
   "insert into settings values ('currency', 'EUR')",
   `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i, ${WIDE.map((_, index) => `i * ${index + 1}`).join(', ')} from n`
@@ -31,7 +37,9 @@ export async function runTasks (t: Test, viewport: { readonly width: number, rea
     const address = await service.server.app.listen({ port: 0 })
     const browser = await startBrowser(t)
     for (const colorScheme of ['light', 'dark'] as const) {
-      await t.test(`${viewport.width}x${viewport.height}, ${colorScheme}`, async (t) => await runOnce(t, { service, address, browser, view: { viewport, colorScheme, hasTouch: viewport.width < NARROW } }))
+      await t.test(`${viewport.width}x${viewport.height}, ${colorScheme}`, async (t) => await runOnce(t, {
+        service, address, browser, view: { viewport, colorScheme, hasTouch: viewport.width < NARROW }
+      }))
     }
   })
 }
@@ -43,7 +51,12 @@ interface Run {
   readonly service: Service
   readonly address: string
   readonly browser: Browser
-  readonly view: { readonly viewport: { readonly width: number, readonly height: number }, readonly colorScheme: 'light' | 'dark', readonly hasTouch: boolean }
+  readonly view: {
+    readonly viewport: { readonly width: number, readonly height: number },
+    readonly colorScheme: 'light'
+    | 'dark',
+    readonly hasTouch: boolean
+  }
 }
 
 async function runOnce (t: Test, { service: { sql }, address, browser, view }: Run): Promise<void> {
@@ -62,7 +75,9 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
   }
   const shows = async (text: RegExp): Promise<void> => { await status(page, text).waitFor() }
   /** The places of the columns. */
-  const placesOf = async (rows: Locator): Promise<unknown> => await rows.locator('thead th').evaluateAll((heads: any[]) => heads.map((each) => [each.offsetLeft, each.offsetWidth]))
+  const placesOf = async (rows: Locator): Promise<unknown> => await rows.locator('thead th').evaluateAll(
+    (heads: any[]) => heads.map((each) => [each.offsetLeft, each.offsetWidth])
+  )
   const hasNoFinding = async (what: string): Promise<void> => {
     t.same(await findingsOf(page), [], what)
     t.same(await overflow(page), 0, `${what}: nothing runs over the edge`)
@@ -79,7 +94,9 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     t.ok(remove !== null && remove.x + remove.width < view.viewport.width, 'the × is in reach')
     await hasNoFinding('the form of a search')
     await button(page, 'Remove filter 1').click()
-    t.equal((await page.getByRole('textbox', { name: 'Request body' }).count()) === 0 ? undefined : (await readBody(page)).filters, undefined)
+    t.equal((await page.getByRole('textbox', { name: 'Request body' }).count()) === 0
+      ? undefined
+      : (await readBody(page)).filters, undefined)
     await button(page, 'Run').click()
     await shows(/^Rows 1–50 of 60/)
     await page.getByRole('button', { name: /^Query/ }).click()
@@ -119,7 +136,10 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     t.equal(await rows.locator('tr.row').nth(1).evaluate((each: any) => each.offsetHeight), height)
     await page.keyboard.press('Escape')
     const few = await open('settings')
-    t.ok(await few.evaluate((each: any) => each.querySelector('table').offsetWidth >= each.clientWidth), 'a table of few columns fills its card')
+    t.ok(
+      await few.evaluate((each: any) => each.querySelector('table').offsetWidth >= each.clientWidth),
+      'a table of few columns fills its card'
+    )
   })
 
   await t.test('4 what is there stays', async (t) => {
@@ -151,10 +171,14 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await hasNoFinding('a chart')
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save SVG').first().click()])
     t.match(readFileSync(await download.path(), 'utf8'), /^<svg[^>]*xmlns=[^]*<path[^>]*stroke="rgb/)
-    await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status', { month: { $month: 'ordered_at' } }], aggregates: { n: { $count: '*' } } })}')`)
+    await page.evaluate(
+      `location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status', { month: { $month: 'ordered_at' } }], aggregates: { n: { $count: '*' } } })}')`
+    )
     await page.getByRole('img', { name: /^Chart of n by month, status/ }).waitFor()
     t.equal(await page.locator('.chart path.line').count(), 3, 'a line for each status')
-    await page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })}')`)
+    await page.evaluate(
+      `location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })}')`
+    )
     await page.getByRole('img', { name: /^Chart of n by status;/ }).waitFor()
     t.equal(await page.locator('.chart .bar').count(), 3, 'bars for groups')
   })
@@ -164,9 +188,17 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await page.evaluate("location.hash = '#/shop'")
     const map = page.getByRole('region', { name: 'What refers to what' })
     await map.getByText('60 rows').waitFor()
-    t.same((await map.getByRole('link').allTextContents()).sort(), ['customers3 rows', 'order_items2 rows', 'orders60 rows', 'products1 row'])
-    t.same((await map.locator('path title').allTextContents()).sort(), ['order_items.order_id refers to orders', 'order_items.sku refers to products', 'orders.customer_id refers to customers'])
-    t.match(await page.getByRole('list', { name: 'Tables without relations' }).innerText(), /readings\s*1,000 rows[^]*settings/)
+    t.same((await map.getByRole('link').allTextContents()).sort(), [
+      'customers3 rows', 'order_items2 rows', 'orders60 rows', 'products1 row'
+    ])
+    t.same((await map.locator('path title').allTextContents()).sort(), [
+      'order_items.order_id refers to orders', 'order_items.sku refers to products',
+      'orders.customer_id refers to customers'
+    ])
+    t.match(
+      await page.getByRole('list', { name: 'Tables without relations' }).innerText(),
+      /readings\s*1,000 rows[^]*settings/
+    )
     await hasNoFinding('the map')
     await page.getByRole('group', { name: 'Opened last' }).getByRole('link', { name: 'settings' }).click()
     await rowsOf(page, 'settings')
@@ -174,7 +206,9 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
 
   await t.test('7 values', async (t) => {
     const rows = await open('orders')
-    const pills = await rows.locator('.pill').evaluateAll((all: any[]) => all.map((each) => [each.textContent, each.className]))
+    const pills = await rows.locator('.pill').evaluateAll(
+      (all: any[]) => all.map((each) => [each.textContent, each.className])
+    )
     t.same(new Set(pills.map(([text]) => text)), new Set(['new', 'paid', 'sent']))
     t.equal(new Set(pills.map(([, color]) => color)).size, 3, 'one color for each value')
     t.match(await rows.locator('time').first().innerText(), /^2026-01-10 13:24$/)
@@ -194,7 +228,10 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await rows.getByAltText('png, 73 bytes').waitFor()
     t.equal(await rows.locator('img').count(), 1, 'other bytes are no image')
     t.equal(await rows.locator('img').evaluate((each: any) => each.naturalWidth), 4)
-    t.ok(await rows.locator('tr.row').nth(2).evaluate((each: any) => each.offsetHeight) > height, 'every row has room for one')
+    t.ok(
+      await rows.locator('tr.row').nth(2).evaluate((each: any) => each.offsetHeight) > height,
+      'every row has room for one'
+    )
     await hasNoFinding('images')
     await openMenu(rows, 'photo')
     await button(page, 'Show sizes').click()
@@ -206,7 +243,9 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     const menu = async (name: string): Promise<void> => await openMenu(rows, name)
     await menu('status')
     await hasNoFinding('the menu of a column')
-    await page.getByRole('group', { name: 'Frequent values of status' }).getByRole('button', { name: 'paid 20' }).click()
+    await page.getByRole('group', { name: 'Frequent values of status' }).getByRole('button', {
+      name: 'paid 20'
+    }).click()
     await shows(/^Rows 1–20 of 20/)
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByLabel('Name of the view').fill('Paid orders')
@@ -278,7 +317,10 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
       document.activeElement.dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }))
       return data.getData('text/plain')
     })()`)
-    t.match(copied, /^id\tcustomer_id\tstatus\tnote\ttotal\tis_gift\tordered_at\n1\t1\tnew\ttwo {2}spaces at the end {2}\t1\.50\t/)
+    t.match(
+      copied,
+      /^id\tcustomer_id\tstatus\tnote\ttotal\tis_gift\tordered_at\n1\t1\tnew\ttwo {2}spaces at the end {2}\t1\.50\t/
+    )
     await page.evaluate(`(() => {
       const data = new DataTransfer()
       data.setData('text/plain', 'customer_id\\tstatus\\ttotal\\tordered_at\\n2\\tpasted\\t7.25\\t2026-05-05T10:00:00')
@@ -287,7 +329,8 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await hasNoFinding('the dry run of a paste')
     await button(page.getByRole('dialog'), 'Insert 1 row').click()
     await page.getByText('1 row inserted').waitFor()
-    t.same((await sql("select customer_id, total from orders where status = 'pasted'")).map((row) => [row.customer_id, Number(row.total)]), [[2, 7.25]])
+    t.same((await sql("select customer_id, total from orders where status = 'pasted'")).map((row) =>
+      [row.customer_id, Number(row.total)]), [[2, 7.25]])
     await button(page, 'Undo').click()
     await page.getByText('The row is gone again').waitFor()
     t.same(await sql("select id from orders where status = 'pasted'"), [])
@@ -301,11 +344,15 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     for (const [key, name] of [['Tab', 'note'], ['Tab', 'total'], ['Shift+Tab', 'note']] as const) {
       await page.keyboard.press(key)
       await page.getByLabel(`New ${name}`).waitFor()
-      t.ok(await page.getByLabel(`New ${name}`).evaluate((each: any) => each === each.ownerDocument.activeElement), `${key} to ${name}`)
+      t.ok(
+        await page.getByLabel(`New ${name}`).evaluate((each: any) => each === each.ownerDocument.activeElement),
+        `${key} to ${name}`
+      )
     }
     await page.keyboard.press('Escape')
     await page.getByLabel('New note').waitFor({ state: 'detached' })
-    t.ok(await rows.getByRole('gridcell', { name: 'NULL' }).first().evaluate((each: any) => each === each.ownerDocument.activeElement), 'and Escape back to the cell')
+    t.ok(await rows.getByRole('gridcell', { name: 'NULL' }).first()
+      .evaluate((each: any) => each === each.ownerDocument.activeElement), 'and Escape back to the cell')
   })
 
   await t.test('9 a default', async (t) => {
@@ -332,7 +379,10 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await button(page.getByRole('dialog'), 'Update 1 row').click()
     await button(page, 'Undo').click()
     await page.getByText('The old value is back').waitFor()
-    t.same((await sql('select total from orders where id = 4')).map(({ total }) => Number(total)), [4.5], 'an edit of the opened row')
+    t.same(
+      (await sql('select total from orders where id = 4')).map(({ total }) => Number(total)), [4.5],
+      'an edit of the opened row'
+    )
 
     const change = async (value: string): Promise<void> => {
       await rows.getByRole('gridcell', { name: '5.50', exact: true }).dblclick()
@@ -345,7 +395,10 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await sql('update orders set total = 56 where id = 5')
     await button(page, 'Undo').click()
     await page.getByText('Nothing was undone: the rows have been changed since').waitFor()
-    t.same((await sql('select total from orders where id = 5')).map(({ total }) => Number(total)), [56], 'what others have written stays')
+    t.same(
+      (await sql('select total from orders where id = 5')).map(({ total }) => Number(total)), [56],
+      'what others have written stays'
+    )
     await sql('update orders set total = 5.5 where id = 5')
 
     const items = await open('order_items')
@@ -379,14 +432,19 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await page.keyboard.press('Enter')
     t.equal(await input.inputValue(), '2')
     await page.getByText('Grace Hopper').first().waitFor()
-    for (const [tab, text] of [['curl', /^curl -X POST/], ['fetch', /await fetch\(/], ['TypeScript', /createClient/], ['Python', /urllib\.request/]] as const) {
+    for (const [tab, text] of [['curl', /^curl -X POST/], ['fetch', /await fetch\(/], ['TypeScript', /createClient/], [
+      'Python', /urllib\.request/
+    ]] as const) {
       await page.getByRole('tab', { name: tab }).click()
       t.match(await page.locator('.command').innerText(), text, tab)
     }
     await hasNoFinding('a request as a program')
     await page.getByRole('tab', { name: 'History' }).click()
     await button(page, 'Code of insert orders, dry run').first().click()
-    for (const [tab, text] of [['fetch', /await fetch\([^]*dryRun/], ['TypeScript', /db\.insert\('orders'[^]*dryRun: true/], ['Python', /urllib\.request[^]*dryRun/], ['curl', /^curl -X POST[^]*"dryRun": true/]] as const) {
+    for (const [tab, text] of [
+      ['fetch', /await fetch\([^]*dryRun/], ['TypeScript', /db\.insert\('orders'[^]*dryRun: true/],
+      ['Python', /urllib\.request[^]*dryRun/], ['curl', /^curl -X POST[^]*"dryRun": true/]
+    ] as const) {
       await page.getByRole('tablist', { name: 'insert orders, dry run as' }).getByRole('tab', { name: tab }).click()
       t.match(await page.getByLabel(`insert orders, dry run as ${tab}`).innerText(), text, tab)
     }
@@ -421,7 +479,8 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
 
   await t.test('11 many rows', async (t) => {
     const rows = await open('readings')
-    await page.evaluate('location.hash = \'#/shop/readings?body=\' + encodeURIComponent(\'{"verb": "select", "limit": 1000, "after": null}\')')
+    await page.evaluate('location.hash = \'#/shop/readings?body=\' + encodeURIComponent(\'{"verb": "select", ' +
+      '"limit": 1000, "after": null}\')')
     await shows(/^1,000 rows/)
     const count = async (): Promise<number> => await rows.locator('tbody tr').count()
     for (const place of [0, 0.3, 0.71, 1]) {

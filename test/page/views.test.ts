@@ -1,12 +1,30 @@
 // night: drives a browser
-/** The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, with values that are hard to enter, and the demo. */
+/**
+ * The page at {prefix}/docs in a browser: on a phone, with large databases, with the types of MySQL, with values that
+ * are hard to enter, and the demo.
+ */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { noBrowser, startBrowser } from '../support/browser.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
-import { body, button, cellsOf, findingsOf, openQuery, openTable, overflow, readBody, rowsOf, scrolling, signIn, status, verb, visit } from '../support/workbench.ts'
+import {
+  body,
+  button,
+  cellsOf,
+  findingsOf,
+  openQuery,
+  openTable,
+  overflow,
+  readBody,
+  rowsOf,
+  scrolling,
+  signIn,
+  status,
+  verb,
+  visit
+} from '../support/workbench.ts'
 
 const options = { docs: true }
 
@@ -14,22 +32,37 @@ const options = { docs: true }
 const browser = noBrowser === false ? startBrowser(t as unknown as Test) : undefined
 
 const ODD = ['constructor', '__proto__', "it's {1}", '🙂 <script>alert(1)</script>']
-const odd = ODD.map((name) => `create table "${name}" (id integer primary key, "constructor" int, "<b>bold</b>" text, "__proto__" text)`)
-const rowsOfOdd = ODD.map((name) => `insert into "${name}" values (1, 2, '<img src=x onerror=alert(1)>', '${'long '.repeat(50)}')`)
+const odd = ODD.map(
+  (name) => `create table "${name}" (id integer primary key, "constructor" int, "<b>bold</b>" text, "__proto__" text)`
+)
+const rowsOfOdd = ODD.map(
+  (name) => `insert into "${name}" values (1, 2, '<img src=x onerror=alert(1)>', '${'long '.repeat(50)}')`
+)
 const many = Array.from({ length: 500 }, (_, index) => `create table many_${index} (id integer primary key)`)
 const WIDE = 500
-const wide = [`create table wide (${Array.from({ length: WIDE }, (_, index) => `column_${index} int`).join(', ')})`, 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 30) insert into wide (column_0, column_499) select i, i * 2 from n']
+const wide = [
+  `create table wide (${Array.from({ length: WIDE }, (_, index) => `column_${index} int`).join(', ')})`,
+  'with recursive n (i) as (select 1 union all select i + 1 from n where i < 30) insert into wide (column_0, ' +
+    'column_499) select i, i * 2 from n'
+]
 
-await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd names', { schema: () => ['begin', ...odd, ...rowsOfOdd, ...many, ...wide, 'commit'], only: ['sqlite'], options: { ...options, openapiInfo: { title: 'Shop <b>rows</b>' } } }, async (t, { server }: Service) => {
+await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd names', {
+  schema: () => ['begin', ...odd, ...rowsOfOdd, ...many, ...wide, 'commit'],
+  only: ['sqlite'],
+  options: { ...options, openapiInfo: { title: 'Shop <b>rows</b>' } }
+}, async (t, { server }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
-  const { page, faults } = await visit(t, await browser as Browser, address, { path: `/api/docs#token=${TOKEN}&/shop/wide`, viewport: { width: 390, height: 844 }, colorScheme: 'dark' })
+  const { page, faults } = await visit(t, await browser as Browser, address, {
+    path: `/api/docs#token=${TOKEN}&/shop/wide`, viewport: { width: 390, height: 844 }, colorScheme: 'dark'
+  })
   const rows = await rowsOf(page, 'wide')
   t.notMatch(page.url(), 'token', 'the token is out of the address at once')
   t.equal(await page.title(), 'wide – Shop <b>rows</b>')
   t.equal(await rows.getByRole('columnheader').count(), 31, 'a wide table begins with its first columns')
   t.equal(await page.evaluate('getComputedStyle(document.body).colorScheme'), 'light dark')
-  const back = async (): Promise<unknown> => await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+  const back = async (): Promise<unknown> =>
+    await page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
   t.equal(await back(), 'rgb(20, 24, 29)')
   await page.getByLabel('Colors').selectOption('Light')
   t.equal(await back(), 'rgb(246, 247, 249)')
@@ -74,7 +107,9 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
     await page.getByRole('navigation').locator('.toggle').click()
     await page.getByLabel('Search tables').fill(name)
     const rows = await openTable(page, name)
-    t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /id/, /constructor/, /<b>bold</, /__proto__/])
+    t.match(await rows.getByRole('columnheader').allInnerTexts(), [
+      'Open', /id/, /constructor/, /<b>bold</, /__proto__/
+    ])
     t.match(await cellsOf(rows), ['1', '2', '<img src=x onerror=alert(1)>', /^long[^]*…$/])
   }
   await button(page, /^long/).click()
@@ -97,16 +132,23 @@ await onEachEngine(t, 'on a phone, in the dark: 500 tables, 500 columns, odd nam
   await button(page, 'Forget the token').click()
   const start = page.locator('main > section')
   await start.getByText('Get a token.').waitFor()
-  t.equal(await start.evaluate(({ scrollWidth, clientWidth }: any) => scrollWidth - clientWidth), 0, 'what to do first fits the window')
+  t.equal(
+    await start.evaluate(({ scrollWidth, clientWidth }: any) => scrollWidth - clientWidth), 0,
+    'what to do first fits the window'
+  )
 })
 
-const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) [link](javascript:alert(1)) <b>not bold</b>'
+const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://example.com/b.png) ' +
+  '[link](javascript:alert(1)) <b>not bold</b>'
 
 await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown as text', {
   schema: () => [
     `create table \`it's "<b>" \\ é\` (id bigint unsigned not null primary key, status enum('new', 'paid', 'it''s') null comment '${hostile}', tags set('a', 'b') null, at datetime(3) null, doc json null, big double null) comment '${hostile}'`,
-    'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, null)',
-    "create table kinds (id int primary key, d date null, dt datetime(3) null, ts timestamp null, t time null, y year null, tags set('a', 'b', 'c') null, b blob null, level int not null default 3)",
+    'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 ' +
+      '03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, ' +
+      'null)',
+    'create table kinds (id int primary key, d date null, dt datetime(3) null, ts timestamp null, t time null, y ' +
+      "year null, tags set('a', 'b', 'c') null, b blob null, level int not null default 3)",
     "insert into kinds (id, b, tags) values (1, x'00ff10', 'b')"
   ],
   only: ['mariadb'],
@@ -121,7 +163,11 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   const name = "it's \"<b>\" \\ é"
   const rows = await openTable(page, name)
   await openQuery(page)
-  t.match(await rows.getByRole('row', { name: '18446744073709551615' }).innerText(), /paid\s+\["a", "b"\]\s+2020-01-02 03:04\s+\{"n": 9007199254740993, "d": 52\.0\}\s+1e\+?300/i, 'as they were answered')
+  t.match(
+    await rows.getByRole('row', { name: '18446744073709551615' }).innerText(),
+    /paid\s+\["a", "b"\]\s+2020-01-02 03:04\s+\{"n": 9007199254740993, "d": 52\.0\}\s+1e\+?300/i,
+    'as they were answered'
+  )
   t.match(await rows.getByRole('row', { name: 'Row 1' }).innerText(), /1\s+NULL\s+\[\]/)
 
   await page.getByLabel('Column of filter 1').selectOption('status')
@@ -159,11 +205,17 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   await button(page, 'Save …').click()
   await button(page.getByRole('dialog'), 'Update 1 row').click()
   await rows.getByText("it's").first().waitFor()
-  const [row] = await sql('select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615')
+  const [row] =
+    await sql(
+      'select status, tags, cast(at > \'2021-01-01\' as char) as isNew, cast(json_extract(doc, \'$.n\') as ' +
+        'char) as n from `it\'s "<b>" \\ é` where id = 18446744073709551615'
+    )
   t.match(row, { status: "it's", tags: null, isNew: '1', n: '9007199254740993' })
 
   const kinds = await openTable(page, 'kinds')
-  for (const [column, operators] of [['d', ['is', 'is between']], ['dt', ['is', '≥', 'is between']], ['ts', ['is']], ['t', ['is', 'is between']]] as const) {
+  for (const [column, operators] of [
+    ['d', ['is', 'is between']], ['dt', ['is', '≥', 'is between']], ['ts', ['is']], ['t', ['is', 'is between']]
+  ] as const) {
     await page.getByLabel('Column of filter 1').selectOption(column)
     for (const operator of operators) {
       await page.getByLabel('Operator of filter 1').selectOption(operator)
@@ -182,15 +234,26 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
   t.same(readFileSync(await bytes.path()), Buffer.from([0, 255, 16]))
   await button(opened, 'Edit').click()
   const field = (column: string): Locator => opened.locator('.field').filter({ hasText: new RegExp(`^${column} `) })
-  t.equal(await field('level').locator('input').getAttribute('placeholder'), '', 'an update leaves what is not set: defaults are of inserts')
-  await field('b').locator('input[type=file]').setInputFiles({ name: 'b.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('bytes') })
-  for (const [column, picked] of [['d', '2026-05-06'], ['dt', '2026-05-06T07:08'], ['t', '07:08']] as const) await field(column).locator('.picker input').fill(picked)
+  t.equal(
+    await field('level').locator('input').getAttribute('placeholder'), '',
+    'an update leaves what is not set: defaults are of inserts'
+  )
+  await field('b').locator('input[type=file]').setInputFiles({
+    name: 'b.bin', mimeType: 'application/octet-stream', buffer: Buffer.from('bytes')
+  })
+  for (const [column, picked] of [
+    ['d', '2026-05-06'], ['dt', '2026-05-06T07:08'], ['t', '07:08']
+  ] as const) await field(column).locator('.picker input').fill(picked)
   await field('tags').getByLabel('c', { exact: true }).check()
   t.same(await findingsOf(page), [])
   await button(page, 'Save …').click()
   await button(page.getByRole('dialog'), 'Update 1 row').click()
   await button(opened, 'Edit').waitFor()
-  t.match(await sql('select cast(d as char) as d, cast(dt as char) as dt, cast(t as char) as t, cast(tags as char) as tags, cast(b as char) as b from kinds'), [{ d: '2026-05-06', dt: /^2026-05-06 07:08:00/, t: '07:08:00', tags: 'b,c', b: 'bytes' }])
+  t.match(
+    await sql('select cast(d as char) as d, cast(dt as char) as dt, cast(t as char) as t, cast(tags as char) as ' +
+      'tags, cast(b as char) as b from kinds'),
+    [{ d: '2026-05-06', dt: /^2026-05-06 07:08:00/, t: '07:08:00', tags: 'b,c', b: 'bytes' }]
+  )
   await page.locator('.answer[aria-busy="false"]').waitFor() // rows that are read again are paler
   t.same(await findingsOf(page), [])
   t.same(faults, [])
@@ -198,17 +261,27 @@ await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown
 
 const LINES = ['one\r\ntwo', 'one\rtwo', 'one\r\ntwo\nthree', 'one\ntwo']
 const papers = [
-  'create table papers (id integer primary key, title varchar(200) null, doc json null, pages int null, score int not null default 0)',
-  'insert into papers (id, title, doc, pages) values (1, \'Ada\', \'{"$merge": {"a": 1}}\', 7), (2, null, \'{"$eq": 5}\', null)',
+  'create table papers (id integer primary key, title varchar(200) null, doc json null, pages int null, score int ' +
+    'not null default 0)',
+  'insert into papers (id, title, doc, pages) values (1, \'Ada\', \'{"$merge": {"a": 1}}\', 7), (2, null, ' +
+    '\'{"$eq": 5}\', null)',
   ...LINES.map((text, index) => `insert into papers (id, title) values (${index + 3}, '${text}')`)
 ]
 
-await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard', { schema: () => papers, only: ['sqlite'], options }, async (t, { server, sql }: Service) => {
+await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard', {
+  schema: () =>
+    papers,
+  only: ['sqlite'],
+  options
+}, async (t, { server, sql }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
-  const { page, faults } = await visit(t, await browser as Browser, await server.app.listen({ port: 0 }), { path: `/api/docs#token=${TOKEN}&/shop/papers` })
+  const { page, faults } = await visit(t, await browser as Browser, await server.app.listen({ port: 0 }), {
+    path: `/api/docs#token=${TOKEN}&/shop/papers`
+  })
   const rows = await rowsOf(page, 'papers')
   const panel = rows.locator('.row-panel')
-  const field = (name: string, within = panel): Locator => within.locator('.field').filter({ hasText: new RegExp(`^${name} `) }).locator(':is(input, textarea)')
+  const field = (name: string, within = panel): Locator =>
+    within.locator('.field').filter({ hasText: new RegExp(`^${name} `) }).locator(':is(input, textarea)')
   const nullButton = (name: string, within = panel): Locator => button(within, `${name}: NULL`)
   const isPressed = async (pressed: Locator): Promise<boolean> => await pressed.getAttribute('aria-pressed') === 'true'
   const edit = async (id: number): Promise<void> => {
@@ -229,7 +302,8 @@ await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard',
     for (const key of ['Control+End', ...keys]) await page.keyboard.press(key)
     await page.keyboard.type(text)
   }
-  const title = async (id: number): Promise<unknown> => (await sql(`select title from papers where id = ${id}`))[0].title
+  const title = async (id: number): Promise<unknown> =>
+    (await sql(`select title from papers where id = ${id}`))[0].title
   const doc = async (id: number): Promise<unknown> => (await sql(`select doc from papers where id = ${id}`))[0].doc
 
   await t.test('NULL looks pressed, shows nothing, and a second press brings the value of the row back', async (t) => {
@@ -293,10 +367,14 @@ await onEachEngine(t, 'values of a row that are hard to enter, by the keyboard',
     t.equal(await doc(7), '{"$merge":{"b":1}}')
 
     await body(page).fill('{"verb": "update", "data": {"doc": {"$merge": {"c": 1}}}}')
-    t.equal(await field('doc', page.getByRole('group', { name: 'Set' })).isEditable(), false, 'a form of the body stays one')
+    t.equal(
+      await field('doc', page.getByRole('group', { name: 'Set' })).isEditable(), false, 'a form of the body stays one'
+    )
 
     await verb(page, 'Select').click()
-    for (const [id, before, keys, after] of [[1, '{"$merge": {"a": 1}}', 2, '{"$merge":{"a":12}}'], [2, '{"$eq": 5}', 1, '{"$eq":52}']] as const) {
+    for (const [id, before, keys, after] of [
+      [1, '{"$merge": {"a": 1}}', 2, '{"$merge":{"a":12}}'], [2, '{"$eq": 5}', 1, '{"$eq":52}']
+    ] as const) {
       await edit(id)
       t.equal(await field('doc').inputValue(), before)
       await type(field('doc'), '2', ...Array.from({ length: keys }, () => 'ArrowLeft'))
@@ -355,11 +433,15 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
   await page.getByRole('tab', { name: 'order_items' }).click()
   await page.getByRole('region', { name: 'Related rows of order_items' }).waitFor()
   t.same(await scrolling(page), ['content'])
-  t.equal(await page.evaluate("document.querySelector('.content').scrollTop = 500, document.querySelector('thead th').getBoundingClientRect().top - document.querySelector('.content').getBoundingClientRect().top"), 0, 'and the head stays')
+  t.equal(await page.evaluate("document.querySelector('.content').scrollTop = 500, document.querySelector('thead " +
+    "th').getBoundingClientRect().top - document.querySelector('.content').getBoundingClientRect().top"), 0,
+  'and the head stays')
   t.same(await findingsOf(page), [])
   const categories = await openTable(page, 'categories')
   await button(categories, 'Row 2').click()
-  t.same(await page.getByRole('tablist', { name: 'Of this row' }).getByRole('tab').allInnerTexts(), ['Values', 'parent', 'children', 'products'])
+  t.same(await page.getByRole('tablist', { name: 'Of this row' }).getByRole('tab').allInnerTexts(), [
+    'Values', 'parent', 'children', 'products'
+  ])
   t.match(await page.getByRole('navigation').innerText(), /order_totals\s+view\s+orders\s/)
   await openTable(page, 'orders')
   await button(rows, 'Row 2').click()
@@ -373,11 +455,14 @@ t.test('the demo leads from its address to its rows', { skip: noBrowser }, async
     await takePictures(page, folder)
   }
   const { stdout: log, stderr } = await server.stop()
-  t.notMatch(stderr + log.split('\n').filter((line) => line.startsWith('{')).join('\n'), token, 'and is in no line of the log')
+  t.notMatch(stderr +
+    log.split('\n').filter((line) => line.startsWith('{')).join('\n'), token, 'and is in no line of the log')
 })
 
 async function takePictures (page: Page, folder: string): Promise<void> {
-  for (const [name, width, height, colorScheme] of [['', 1200, 900, 'light'], ['-dark', 1200, 900, 'dark'], ['-narrow', 390, 1000, 'light']] as const) {
+  for (const [name, width, height, colorScheme] of [
+    ['', 1200, 900, 'light'], ['-dark', 1200, 900, 'dark'], ['-narrow', 390, 1000, 'light']
+  ] as const) {
     await page.setViewportSize({ width, height })
     await page.emulateMedia({ colorScheme })
     if (width < 500) { // the text of the request is one click away

@@ -10,12 +10,16 @@ import { tokenFor } from '../support/documents.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
-import { body, button, cellsOf, findingsOf, openQuery, openTable, readBody, rowsOf, signIn, status, verb, visit } from '../support/workbench.ts'
+import {
+  body, button, cellsOf, findingsOf, openQuery, openTable, readBody, rowsOf, signIn, status, verb, visit
+} from '../support/workbench.ts'
 
 const options = { docs: true }
 const tokens = [tokenFor('writer', ['insert'], { shop: ['orders'] })]
 
-await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: ['sqlite'], options, tokens }, async (t, { server, sql }: Service) => {
+await onEachEngine(t, 'a person reads and changes rows', {
+  schema: shop, only: ['sqlite'], options, tokens
+}, async (t, { server, sql }: Service) => {
   if (noBrowser !== false) return t.comment(noBrowser)
   const address = await server.app.listen({ port: 0 })
   const { page, faults, asked, replies } = await visit(t, await startBrowser(t), address)
@@ -31,7 +35,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await signIn(page, ` Bearer ${TOKEN} \n`)
     const rows = await openTable(page, 'customers')
     t.equal(await page.locator('#message').textContent(), '')
-    t.same((await page.getByRole('navigation').getByRole('link').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')), ['Map', 'customers', 'order_items', 'order_lines view', 'orders', 'products', 'settings', 'Several operations'])
+    t.same((await page.getByRole('navigation').getByRole('link').allInnerTexts()).map(
+      (text) => text.replaceAll(/\s+/g, ' ')
+    ), ['Map', 'customers', 'order_items', 'order_lines view', 'orders', 'products', 'settings', 'Several operations'])
     t.match(await rows.getByRole('columnheader').allInnerTexts(), ['Open', /key\s*id/i, /email/i])
     t.match(await cellsOf(rows), ['1', 'ada@example.com', 'Ada', 'new', '12.50', 'NULL'])
     t.equal(await page.title(), 'customers – Row Query')
@@ -52,7 +58,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     t.same((await readBody(page)).filters, { name: { $startsWith: 'A' }, id: { $in: [1, 2, 3] } })
     await page.getByLabel('Value of filter 2').press('Enter')
     await status(page, /^Rows 1–1 of 1/).waitFor()
-    await body(page).fill('{"verb": "select", "filters": {"$or": [{"id": 3}, {"id": 4}], "credit": {"$gt": "0"}}, "orderBy": "id DESC"}')
+    await body(page).fill(
+      '{"verb": "select", "filters": {"$or": [{"id": 3}, {"id": 4}], "credit": {"$gt": "0"}}, "orderBy": "id DESC"}'
+    )
     t.equal(await page.getByLabel('Value of filter 2').inputValue(), '0')
     t.match(await page.getByRole('group', { name: 'Filters' }).innerText(), '$or')
     await page.getByText('the request has changed').waitFor()
@@ -63,7 +71,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await body(page).fill('{"verb": ')
     await page.getByText('The form is back when it is one.').waitFor()
     await button(page, 'Run').click()
-    t.match(await page.getByRole('alert').filter({ hasText: 'JSON' }).innerText(), 'INVALID_JSON', 'what is sent is the text')
+    t.match(
+      await page.getByRole('alert').filter({ hasText: 'JSON' }).innerText(), 'INVALID_JSON', 'what is sent is the text'
+    )
   })
 
   await t.test('one search over all texts, and values that occur', async (t) => {
@@ -73,7 +83,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await status(page, /^Rows 1–1 of 1/).waitFor()
     const { id, $or } = (await readBody(page)).filters
     t.same(id, { $gt: 1 }, 'other filters stay')
-    t.same($or.slice(0, 2), [{ email: { $contains: 'LINUS', $case: 'ignore' } }, { name: { $contains: 'LINUS', $case: 'ignore' } }])
+    t.same($or.slice(0, 2), [
+      { email: { $contains: 'LINUS', $case: 'ignore' } }, { name: { $contains: 'LINUS', $case: 'ignore' } }
+    ])
     t.match(await button(page, /^Query/).innerText(), '“LINUS” in any text and id > 1')
     t.same(await findingsOf(page), [])
     await page.getByLabel('Search all texts, or id').fill('3')
@@ -87,7 +99,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByLabel('Operator of filter 1').selectOption('is')
     await page.getByLabel('Value of filter 1').focus()
     await page.locator('datalist option[value="old"]').waitFor({ state: 'attached' })
-    t.same(await page.locator('datalist option').evaluateAll((options: any[]) => options.map(({ value }) => value).sort()), ['new', 'old'])
+    t.same(
+      await page.locator('datalist option').evaluateAll((options: any[]) => options.map(({ value }) => value).sort()),
+      ['new', 'old']
+    )
   })
 
   await t.test('filters by related rows', async (t) => {
@@ -106,7 +121,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await body(page).press('Control+Enter')
     await status(page, /^Rows |^\d+ row|no rows/i).waitFor()
     t.same(await findingsOf(page), [])
-    await body(page).fill('{"verb": "select", "filters": {"$some": {"orders": {"filters": {"$some": {"order_items": {}}}}}}}')
+    await body(page).fill(
+      '{"verb": "select", "filters": {"$some": {"orders": {"filters": {"$some": {"order_items": {}}}}}}}'
+    )
     t.equal(await page.getByLabel('Related rows of filter 1.1').inputValue(), 'order_items')
     await button(page, 'Remove filter 1.1').click()
     t.same((await readBody(page)).filters, { $some: { orders: {} } })
@@ -165,7 +182,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     const rows = await openTable(page, 'orders')
     await rows.locator('tbody tr').first().getByText('Ada', { exact: true }).waitFor() // the name of the related row
     await button(rows.locator('tbody tr').first(), '1').click() // the foreign key
-    await page.getByRole('region', { name: 'Related rows of customers' }).getByText('ada@example.com', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Related rows of customers' }).getByText('ada@example.com', {
+      exact: true
+    }).waitFor()
     await page.getByRole('tab', { name: 'order_items' }).click()
     const items = page.getByRole('region', { name: 'Related rows of order_items' })
     await items.getByText('CUP-1').waitFor()
@@ -176,10 +195,16 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(page, /^Related/).click()
     for (const name of ['customers', 'order_items']) await page.getByRole('checkbox', { name }).check()
     const list = await readBody(page)
-    for (const [name, form] of [['customers', 'a list'], ['order_items', 'the first row']] as const) await page.getByLabel(`Form of ${name}`).selectOption(form)
-    t.match(await readBody(page), { include: { customers: { as: 'list' }, order_items: { as: 'object', limit: undefined } } })
+    for (const [name, form] of [
+      ['customers', 'a list'], ['order_items', 'the first row']
+    ] as const) await page.getByLabel(`Form of ${name}`).selectOption(form)
+    t.match(await readBody(page), {
+      include: { customers: { as: 'list' }, order_items: { as: 'object', limit: undefined } }
+    })
     t.same(await findingsOf(page), [])
-    for (const [name, form] of [['customers', 'one row'], ['order_items', 'a list']] as const) await page.getByLabel(`Form of ${name}`).selectOption(form)
+    for (const [name, form] of [
+      ['customers', 'one row'], ['order_items', 'a list']
+    ] as const) await page.getByLabel(`Form of ${name}`).selectOption(form)
     t.same(await readBody(page), list)
     await page.keyboard.press('Escape')
     await button(page, 'Run').click()
@@ -203,11 +228,22 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByLabel('Add a group').selectOption('product_sku')
     t.same(await findingsOf(page), [])
     await page.keyboard.press('Escape')
-    t.same(await readBody(page), { verb: 'select', groupBy: ['product_sku'], aggregates: { sum_quantity: { $sum: 'quantity' } }, orderBy: 'sum_quantity DESC', limit: 50, offset: 0 })
+    t.same(await readBody(page), {
+      verb: 'select',
+      groupBy: [
+        'product_sku'
+      ],
+      aggregates: { sum_quantity: { $sum: 'quantity' } },
+      orderBy: 'sum_quantity DESC',
+      limit: 50,
+      offset: 0
+    })
     await button(page, 'Run').click()
     const rows = await rowsOf(page, 'order_items')
     await rows.getByRole('columnheader', { name: 'sum_quantity' }).waitFor()
-    t.same((await rows.locator('tbody tr').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')), ['MUG-1 2', 'CUP-1 1'])
+    t.same((await rows.locator('tbody tr').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ')), [
+      'MUG-1 2', 'CUP-1 1'
+    ])
   })
 
   await t.test('an insert, after what it would do', async (t) => {
@@ -217,7 +253,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await page.getByRole('option', { name: /2$/ }).waitFor() // rows to choose from
     await page.getByLabel('customer_id').fill('99')
     await button(page, 'Insert …').click()
-    t.match(await page.getByRole('alert').filter({ hasText: 'foreign key' }).innerText(), /\/data\/customer_id[^]*FOREIGN_KEY_VIOLATION/)
+    t.match(
+      await page.getByRole('alert').filter({ hasText: 'foreign key' }).innerText(),
+      /\/data\/customer_id[^]*FOREIGN_KEY_VIOLATION/
+    )
     await page.getByLabel('customer_id').fill('2')
     await page.getByLabel('note').first().fill('by the page')
     await button(page, 'Insert …').click()
@@ -287,7 +326,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     t.match(JSON.parse(await page.evaluate('navigator.clipboard.readText()')), { id: 7, email: 'ida@example.com' })
     await button(panel, 'Copy link').click()
     let link = ''
-    await until('the link is copied', async () => (link = await page.evaluate('navigator.clipboard.readText()')).startsWith('http'))
+    await until('the link is copied', async () =>
+      (link = await page.evaluate('navigator.clipboard.readText()')).startsWith('http'))
 
     await button(panel, 'Edit').click()
     await panel.getByLabel('email').fill('ida@example.org')
@@ -305,7 +345,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await button(page, 'Save …').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('table').waitFor()
-    t.same(await dialog.locator('tbody tr').allInnerTexts(), ['id\t7\t7', 'email\tida@example.com\tida@example.org', 'login\tIDA@EXAMPLE.COM\tIDA@EXAMPLE.ORG'])
+    t.same(await dialog.locator('tbody tr').allInnerTexts(), [
+      'id\t7\t7', 'email\tida@example.com\tida@example.org', 'login\tIDA@EXAMPLE.COM\tIDA@EXAMPLE.ORG'
+    ])
     t.same(await findingsOf(page), [])
     await button(dialog, 'Update 1 row').click()
     await rows.getByText('ida@example.org').first().waitFor()
@@ -317,7 +359,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     t.match(await panel.innerText(), 'ida@example.org')
   })
 
-  await t.test('a refused delete names the tables that refer to the row, with a link to their rows; an error says nothing twice', async (t) => {
+  await t.test('a refused delete names the tables that refer to the row, with a link to their rows; an error ' +
+    'says nothing twice', async (t) => {
     const rows = await openTable(page, 'orders')
     await button(rows, 'Row 1').click()
     await button(rows, 'Delete …').click()
@@ -351,7 +394,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await status(page, /^Rows 1–1 of/).waitFor()
     await button(page, 'Next').click()
     await status(page, /^Rows 2–2 of/).waitFor()
-    const answers = async (): Promise<number> => await page.evaluate("performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/shop/orders')).length")
+    const answers = async (): Promise<number> => await page.evaluate(
+      "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('/shop/orders')).length"
+    )
     await orders.getByTitle('Show the row of customers').click()
     await orders.getByRole('tab', { name: 'customers', selected: true }).waitFor()
     const asked = await answers()
@@ -393,7 +438,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await hasFocus(page.getByRole('group', { name: 'Values', exact: true }))
     const at = page.getByLabel('created_at', { exact: false }).first()
     await at.fill('2026-05-06T07:08:09')
-    t.equal(await at.evaluate(({ scrollWidth, clientWidth }: any) => scrollWidth - clientWidth), 0, 'a time is seen as a whole')
+    t.equal(
+      await at.evaluate(({ scrollWidth, clientWidth }: any) => scrollWidth - clientWidth), 0,
+      'a time is seen as a whole'
+    )
     await at.fill('')
     await verb(page, 'Select').click()
     await openQuery(page)
@@ -405,7 +453,9 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await hasFocus(button(page, 'Last'))
     await page.setViewportSize({ width: 1200, height: 300 })
     await openTable(page, 'orders')
-    t.same(await page.locator('.content').evaluate((each: any) => [each.scrollHeight > each.clientHeight, each.scrollWidth > each.clientWidth]), [true, false], 'a scrollbar does not bring the other one')
+    t.same(await page.locator('.content').evaluate(
+      (each: any) => [each.scrollHeight > each.clientHeight, each.scrollWidth > each.clientWidth]
+    ), [true, false], 'a scrollbar does not bring the other one')
     await page.setViewportSize({ width: 1200, height: 900 })
   })
 
@@ -417,7 +467,10 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     await customers.getByRole('gridcell', { name: 'Ida', exact: true }).dblclick()
     await page.getByLabel('New name').fill('Ida B')
     const dialog = page.getByRole('dialog')
-    await page.route('**/shop/customers', async (route) => await route.fulfill({ status: 503, body: '{"success": false, "data": {}, "error": {"code": "OVERLOADED", "message": "busy", "details": []}}' }))
+    await page.route('**/shop/customers', async (route) => await route.fulfill({
+      status: 503,
+      body: '{"success": false, "data": {}, "error": {"code": "OVERLOADED", "message": "busy", "details": []}}'
+    }))
     await page.keyboard.press('Enter')
     await dialog.getByText('OVERLOADED').waitFor()
     await page.unroute('**/shop/customers')
@@ -451,7 +504,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
   })
 
   await t.test('the last of more rows than can be skipped are the first ones from the end', async (t) => {
-    await sql('with recursive n (i) as (select 1 union all select i + 1 from n where i < 100100) insert into settings (level) select i from n')
+    await sql('with recursive n (i) as (select 1 union all select i + 1 from n where i < 100100) insert into ' +
+      'settings (level) select i from n')
     await openTable(page, 'settings')
     await button(page, 'Last').click()
     await page.getByText('the last ones are shown first').waitFor()
@@ -463,7 +517,13 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
   await t.test('several operations, with an example that writes and refers', async (t) => {
     await page.getByRole('link', { name: 'Several operations' }).click()
     await page.getByText('insert order_items').waitFor()
-    t.match(await readBody(page), { operations: [{ table: 'orders', verb: 'insert' }, { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' } } }, { table: 'orders', verb: 'select' }] })
+    t.match(await readBody(page), {
+      operations: [
+        { table: 'orders', verb: 'insert' },
+        { table: 'order_items', verb: 'insert', data: { order_id: { $ref: '/0/id' } } },
+        { table: 'orders', verb: 'select' }
+      ]
+    })
     await page.getByLabel('Table of the operation').selectOption('order_items')
     await button(page, 'Add').click()
     await page.getByText('insert order_items').nth(1).waitFor()
@@ -482,19 +542,30 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
   })
 
   await t.test('the request as a command that works, for the client, and those of before', async (t) => {
-    await page.goto(`${address}/api/docs#/shop/settings?body=${encodeURIComponent('{"verb": "insert", "data": {"note": "it\'s $HOME"}, "returning": "*"}')}`)
+    await page.goto(
+      `${address}/api/docs#/shop/settings?body=${encodeURIComponent('{"verb": "insert", "data": {"note": "it\'s $HOME"}, "returning": "*"}')}`
+    )
     await page.getByText('The answer is shown here.').waitFor() // a link to a write does not write
     await page.getByRole('tab', { name: 'curl' }).click()
     const command = await page.getByLabel('curl', { exact: true }).innerText()
     t.notMatch(command, TOKEN)
-    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} --silent`], { env: { ...process.env, TOKEN } })
+    const { stdout } = await promisify(execFile)('bash', ['-c', `${command} --silent`], {
+      env: { ...process.env, TOKEN }
+    })
     t.match(JSON.parse(stdout), { data: { inserted: 1, rows: [{ note: "it's $HOME" }] } })
     await page.getByRole('tab', { name: 'TypeScript' }).click()
-    t.match(await page.getByLabel('TypeScript').innerText(), "const { inserted, id, rows } = await db.insert('settings', { data: { note: 'it\\'s $HOME' }, returning: '*' })")
+    t.match(
+      await page.getByLabel('TypeScript').innerText(),
+      "const { inserted, id, rows } = await db.insert('settings', { data: { note: 'it\\'s $HOME' }, returning: '*' })"
+    )
     await page.getByRole('tab', { name: 'History' }).click()
     const history = page.locator('.history')
-    t.match(await history.innerText(), /update customers 200[^]*grace@example\.org/, 'with what was written to an open row')
-    t.match(await history.innerText(), /update customers, dry run 200[^]*grace@example\.org/, 'and what was tried first')
+    t.match(
+      await history.innerText(), /update customers 200[^]*grace@example\.org/, 'with what was written to an open row'
+    )
+    t.match(
+      await history.innerText(), /update customers, dry run 200[^]*grace@example\.org/, 'and what was tried first'
+    )
     await button(page, 'Code of select customers, export').last().click()
     const exported = await page.getByLabel('select customers, export as curl').innerText()
     const csv = await promisify(execFile)('bash', ['-c', `${exported} --silent`], { env: { ...process.env, TOKEN } })
@@ -504,8 +575,12 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
     t.match(await readBody(page), { verb: 'update', data: { note: 'checked' } })
     await button(page, 'Reference').click()
     await page.getByRole('heading', { name: 'Fields of a request' }).waitFor()
-    t.match(await page.getByRole('region', { name: 'Columns' }).innerText(), /varchar\(100\)[^]*required[^]*\$startsWith/i)
-    t.match(await page.getByRole('region', { name: 'Operators' }).getByRole('row').allInnerTexts(), [/^Operator/, /^\$contains\s+contains\s+email, /])
+    t.match(
+      await page.getByRole('region', { name: 'Columns' }).innerText(), /varchar\(100\)[^]*required[^]*\$startsWith/i
+    )
+    t.match(await page.getByRole('region', { name: 'Operators' }).getByRole('row').allInnerTexts(), [
+      /^Operator/, /^\$contains\s+contains\s+email, /
+    ])
     t.match(await page.getByRole('region', { name: 'Errors' }).innerText(), /409\s+UNIQUE_VIOLATION/)
     await page.getByText('CustomersInsert', { exact: true }).click()
     await page.getByText('"additionalProperties": false').first().waitFor()
@@ -513,7 +588,8 @@ await onEachEngine(t, 'a person reads and changes rows', { schema: shop, only: [
   })
 
   await t.test('a token that may only insert, and one that is forgotten', async (t) => {
-    const stored = async (): Promise<unknown> => await page.evaluate('[Object.keys(sessionStorage).length, localStorage.length]')
+    const stored = async (): Promise<unknown> =>
+      await page.evaluate('[Object.keys(sessionStorage).length, localStorage.length]')
     await button(page, 'Token').click()
     await button(page, 'Forget the token').click()
     t.same(await stored(), [0, 0])

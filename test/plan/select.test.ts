@@ -11,33 +11,62 @@ import { LIMITS, orders } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const table = tableOf({
-  columns: [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('status', 'varchar(20)'), mysqlColumn('total', 'decimal(10,2)'), mysqlColumn('at', 'datetime'), mysqlColumn('day', 'date'), mysqlColumn('tags', 'json')],
+  columns: [
+    mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('status', 'varchar(20)'),
+    mysqlColumn('total', 'decimal(10,2)'), mysqlColumn('at', 'datetime'), mysqlColumn('day', 'date'),
+    mysqlColumn('tags', 'json')
+  ],
   primaryKey: ['id']
 })
-const plan = (body: object): SelectPlan => createPlan({ verb: 'select', ...body } as never, alone(table), LIMITS) as SelectPlan
+const plan = (body: object): SelectPlan =>
+  createPlan({ verb: 'select', ...body } as never, alone(table), LIMITS) as SelectPlan
 const namesOf = ({ columns }: SelectPlan): string[] => columns.map(({ name }) => name)
 
 t.test('a group has the columns of groupBy, then the aggregates, in the order asked for', async (t) => {
-  const planned = plan({ groupBy: ['status', { month: { $month: 'at' } }], aggregates: { sum: { $sum: 'total' }, n: { $count: '*' } }, orderBy: 'n DESC, month', limit: 5 })
+  const planned = plan({
+    groupBy: ['status', { month: { $month: 'at' } }],
+    aggregates: { sum: { $sum: 'total' }, n: { $count: '*' } },
+    orderBy: 'n DESC, month',
+    limit: 5
+  })
   t.same(namesOf(planned), ['status', 'month', 'sum', 'n'])
   t.equal(orderText(planned.order), 'n desc, month asc')
-  t.match(planned, { limit: 5, groups: { by: [{ name: 'status' }, { call: '$month', source: { name: 'at' } }], aggregates: [{ call: '$sum', source: { name: 'total' } }, { call: '$count', source: undefined }] } })
+  t.match(planned, {
+    limit: 5,
+    groups: {
+      by: [{ name: 'status' }, { call: '$month', source: { name: 'at' } }],
+      aggregates: [{ call: '$sum', source: { name: 'total' } }, { call: '$count', source: undefined }]
+    }
+  })
   t.ok(Object.isFrozen(planned))
 })
 
 t.test('the condition of an aggregate is its own, and one that is always true is none', async (t) => {
-  const { groups } = plan({ filters: { id: { $gt: 1 } }, aggregates: { paid: { $sum: 'total', filters: { status: 'paid' } }, all: { $sum: 'total', filters: { status: { $nin: [] } } } } })
+  const { groups } = plan({
+    filters: { id: { $gt: 1 } },
+    aggregates: {
+      paid: { $sum: 'total', filters: { status: 'paid' } }, all: { $sum: 'total', filters: { status: { $nin: [] } } }
+    }
+  })
   const [paid, all] = groups?.aggregates ?? []
   t.equal(conditionText(paid?.condition as never), "status = 'paid'")
   t.notOk(all !== undefined && 'condition' in all)
 })
 
 t.test('having and orderBy know the columns of the result and no others', async (t) => {
-  const planned = plan({ groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 10 }, status: 'new' } })
+  const planned = plan({
+    groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 10 }, status: 'new' }
+  })
   t.equal(conditionText(planned.groups?.having as never), "(n > 10 and status = 'new')")
-  t.throws(() => plan({ groupBy: ['status'], having: { total: '1.00' } }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/having/total' }] })
-  t.throws(() => plan({ groupBy: ['status'], orderBy: 'id' }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/orderBy' }] })
-  t.throws(() => plan({ groupBy: ['at'], having: { at: { $gte: { $now: true } } } }), { code: 'INVALID_VALUE', details: [{ path: '/having/at/$gte' }] })
+  t.throws(() => plan({ groupBy: ['status'], having: { total: '1.00' } }), {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/having/total' }]
+  })
+  t.throws(() => plan({ groupBy: ['status'], orderBy: 'id' }), {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/orderBy' }]
+  })
+  t.throws(() => plan({ groupBy: ['at'], having: { at: { $gte: { $now: true } } } }), {
+    code: 'INVALID_VALUE', details: [{ path: '/having/at/$gte' }]
+  })
 })
 
 t.test('what a type has no function for is refused with its place', async (t) => {
@@ -48,11 +77,15 @@ t.test('what a type has no function for is refused with its place', async (t) =>
     [{ groupBy: [{ hour: { $hour: 'day' } }] }, '/groupBy/0/hour/$hour'],
     [{ groupBy: [{ year: { $year: 'total' } }] }, '/groupBy/0/year/$year']
   ] as const) t.throws(() => plan(body), { code: 'INVALID_VALUE', details: [{ path }] }, path)
-  t.throws(() => plan({ aggregates: { s: { $sum: 'nope' } } }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/aggregates/s/$sum' }] })
+  t.throws(() => plan({ aggregates: { s: { $sum: 'nope' } } }), {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/aggregates/s/$sum' }]
+  })
 })
 
 t.test('the columns of groupBy are the key of its rows', async (t) => {
-  t.equal(orderText(plan({ groupBy: ['status', 'day'], offset: 10, orderBy: 'day DESC' }).order), 'day desc, status desc')
+  t.equal(
+    orderText(plan({ groupBy: ['status', 'day'], offset: 10, orderBy: 'day DESC' }).order), 'day desc, status desc'
+  )
 })
 
 const tableOfSelect = orders.mysql
@@ -75,7 +108,9 @@ t.test('a plan is frozen and keeps the requested order of columns', async (t) =>
 })
 
 t.test('an unknown column is rejected with its path', async (t) => {
-  t.throws(() => planOfSelect({ columns: ['id', 'nope'] }), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/1' }] })
+  t.throws(() => planOfSelect({ columns: ['id', 'nope'] }), {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/1' }]
+  })
 })
 
 const tableOfColumns = tableOf({ columns: [mysqlColumn('id', 'int')] })
@@ -83,12 +118,19 @@ const id = getColumn(tableOfColumns, 'id', [])
 
 t.test('a column is found by its exact name', async (t) => {
   t.equal(id, tableOfColumns.columns.get('id'))
-  for (const name of ['ID', 'id ', '', 'toString']) t.throws(() => getColumn(tableOfColumns, name, ['columns', 3]), { code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/3' }] })
+  for (const name of ['ID', 'id ', '', 'toString']) {
+    t.throws(() => getColumn(tableOfColumns, name, ['columns', 3]), {
+      code: 'COLUMN_NOT_FOUND', details: [{ path: '/columns/3' }]
+    })
+  }
 })
 
-t.test('a value that does not fit its column is rejected with its path; a bug is not reported as such a value', async (t) => {
+t.test('a value that does not fit its column is rejected with its path; a bug is not ' +
+  'reported as such a value', async (t) => {
   t.equal(readValue(id, 5, []), 5n)
-  t.throws(() => readValue(id, 'x', ['filters', 'id', '$in', 0]), { code: 'INVALID_VALUE', message: /^Column "id": /, details: [{ path: '/filters/id/$in/0' }] })
+  t.throws(() => readValue(id, 'x', ['filters', 'id', '$in', 0]), {
+    code: 'INVALID_VALUE', message: /^Column "id": /, details: [{ path: '/filters/id/$in/0' }]
+  })
   const broken = { ...id, type: { ...id.type, read: () => { throw new TypeError('a bug') } } }
   t.throws(() => readValue(broken, 5, []), { name: 'TypeError', message: 'a bug' })
 })

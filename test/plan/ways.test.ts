@@ -11,13 +11,18 @@ import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const createTable = (columns = 3): Table => tableOf({
-  columns: [mysqlColumn('id', 'int', { nullable: false, optional: false }), ...Array.from({ length: columns }, (_, index) => mysqlColumn(`column_${index}`, 'int', { defaultText: '1' }))],
+  columns: [
+    mysqlColumn('id', 'int', { nullable: false, optional: false }),
+    ...Array.from({ length: columns }, (_, index) => mysqlColumn(`column_${index}`, 'int', { defaultText: '1' }))
+  ],
   primaryKey: ['id'],
   uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }]
 })
 
 const planOf = (table: Table, data: object, set?: object): InsertPlan =>
-  createPlan({ verb: 'insert', data, onConflict: { key: ['id'], ...(set !== undefined && { set }) } } as unknown as Body, alone(table), LIMITS) as InsertPlan
+  createPlan({
+    verb: 'insert', data, onConflict: { key: ['id'], ...(set !== undefined && { set }) }
+  } as unknown as Body, alone(table), LIMITS) as InsertPlan
 
 t.test('the document of the writes is what npm run docs writes', async (t) => {
   t.equal(createDocument(), readFileSync(FILE, 'utf8'), 'after a change of a decision: npm run docs')
@@ -33,23 +38,53 @@ t.test('requests of one form share the decision, whatever their values; a NULL i
 t.test('a grant shares the decisions of the table without the values of its rules', async (t) => {
   const base = createTable()
   const shape = { ...base }
-  const granted = (): Table => ({ ...base, granted: { base, shape, given: new Set(), writable: { insert: base.columns, update: base.columns }, rules: [], parents: [], unchecked: [] } })
+  const granted = (): Table => ({
+    ...base,
+    granted: {
+      base,
+      shape,
+      given: new Set(),
+      writable: {
+        insert: base.columns, update: base.columns
+      },
+      rules: [],
+      parents: [],
+      unchecked: []
+    }
+  })
   const [one, two] = [granted(), granted()].map((table) => planOf(table, { id: 1 }).writes.values().next().value)
   t.ok(one !== undefined && one === two)
 })
 
 t.test('no form of a request gets the decision of another', async (t) => {
   const names = ['a', 'b', 'a,b', '1:a', '"', 'a","b']
-  const table = tableOf({ columns: [mysqlColumn('id', 'int', { nullable: false, optional: false }), ...names.map((name) => mysqlColumn(name, 'int', { defaultText: '1' }))], primaryKey: ['id'], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
-  const lists = [[], ...names.map((name) => [name]), ...names.flatMap((one) => names.filter((other) => other !== one).map((other) => [one, other]))]
-  const sets = [undefined, ...lists, ...names.flatMap((name) => [{ [name]: 1 }, { [name]: { $inc: 1 } }, { [name]: { $default: true } }])]
+  const table = tableOf({
+    columns: [
+      mysqlColumn('id', 'int', { nullable: false, optional: false }),
+      ...names.map((name) => mysqlColumn(name, 'int', { defaultText: '1' }))
+    ],
+    primaryKey: ['id'],
+    uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }]
+  })
+  const lists = [
+    [], ...names.map((name) => [name]),
+    ...names.flatMap((one) => names.filter((other) => other !== one).map((other) => [one, other]))
+  ]
+  const sets = [
+    undefined, ...lists,
+    ...names.flatMap((name) => [{ [name]: 1 }, { [name]: { $inc: 1 } }, { [name]: { $default: true } }])
+  ]
   for (const set of sets) {
     const decided = lists.map((columns) => {
-      const [writes] = planOf(table, { id: 1, ...Object.fromEntries(columns.map((name) => [name, 1])) }, set).writes.values()
+      const [writes] = planOf(table, { id: 1, ...Object.fromEntries(columns.map((name) => [name, 1])) }, set)
+        .writes.values()
       return [writes?.columns.slice(1).map(({ name }) => name), writes?.written.map(({ name }) => name), writes?.way]
     })
     const isUnknown = set !== undefined && !Array.isArray(set) && typeof Object.values(set)[0] === 'object'
-    t.same(decided, lists.map((columns) => [columns, set === undefined ? columns : Array.isArray(set) ? set : Object.keys(set), isUnknown ? 'look-up' : 'guarded']))
+    t.same(decided, lists.map((columns) => [
+      columns, set === undefined ? columns : Array.isArray(set) ? set : Object.keys(set),
+      isUnknown ? 'look-up' : 'guarded'
+    ]))
   }
 })
 
@@ -64,7 +99,12 @@ t.test('the decisions that are kept have a limit, whatever columns clients name'
   for (let tables = 0; tables < 60; tables++) {
     const other = createTable(13)
     for (let count = 0; count < 100; count++) {
-      planOf(other, { id: 1, ...Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`column_${index}`, 1] as const).filter((_, bit) => (count + 4096 >> bit & 1) === 1)) })
+      planOf(other, {
+        id: 1,
+        ...Object.fromEntries(Array.from(
+          { length: 13 }, (_, index) => [`column_${index}`, 1] as const
+        ).filter((_, bit) => (count + 4096 >> bit & 1) === 1))
+      })
     }
   }
   t.ok(knownWays.bytes <= 4 * 1024 * 1024, `many tables: ${knownWays.bytes} bytes`)

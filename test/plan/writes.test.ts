@@ -23,7 +23,9 @@ const table = tableOf({
 })
 /** The row of an insert. */
 const planned = (json: string): Array<[string, unknown]> => {
-  const [{ columns, parameters } = { columns: [], parameters: [] }] = planInsert({ verb: 'insert', data: JSON.parse(json) }, table).rows
+  const [{ columns, parameters } = {
+    columns: [], parameters: []
+  }] = planInsert({ verb: 'insert', data: JSON.parse(json) }, table).rows
   return columns.map(({ name }, place) => [name, parameters[place]])
 }
 
@@ -33,12 +35,20 @@ t.test('data becomes columns and parameters, in its order', async (t) => {
 })
 
 t.test('rows with the same columns share them, whatever values they have', async (t) => {
-  const rows = planInsert({ verb: 'insert', data: JSON.parse('[{"id":1,"name":"x"},{"name":"x","id":1},{},{"id":null,"name":null},{"id":2},{"id":3,"name":"y"}]') }, table).rows
+  const rows = planInsert({
+    verb: 'insert',
+    data: JSON.parse(
+      '[{"id":1,"name":"x"},{"name":"x","id":1},{},{"id":null,"name":null},{"id":2},{"id":3,"name":"y"}]'
+    )
+  }, table).rows
   t.same(rows.map(({ columns, parameters }) => [columns.map(({ name }) => name).join(), parameters]), [
-    ['id,name', [1n, 'x']], ['name,id', ['x', 1n]], ['', []], ['id,name', [null, null]], ['id', [2n]], ['id,name', [3n, 'y']]
+    ['id,name', [1n, 'x']], ['name,id', ['x', 1n]], ['', []], ['id,name', [null, null]], ['id', [2n]],
+    ['id,name', [3n, 'y']]
   ])
   t.equal(rows[3]?.columns, rows[0]?.columns)
-  t.throws(() => planInsert({ verb: 'insert', data: [{ id: 1 }, { id: 'x' }] }, table), { code: 'INVALID_VALUE', details: [{ path: '/data/1/id' }] })
+  t.throws(() => planInsert({ verb: 'insert', data: [{ id: 1 }, { id: 'x' }] }, table), {
+    code: 'INVALID_VALUE', details: [{ path: '/data/1/id' }]
+  })
 })
 
 t.test('inherited properties are no values of a row', async (t) => {
@@ -52,15 +62,22 @@ const now = { form: table.columns.get('at')?.type.moment, use: 'data' }
 const update = ['data']
 
 t.test('an update accepts forms, which come after the values', async (t) => {
-  const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(JSON.parse(json), table, update).map(({ column, parameter, operator }) => [column.name, parameter, operator])
-  t.same(forms('{"id":{"$inc":-5},"name":"x","at":{"$now":true},"tags":{"$merge":{"$inc":1}},"maybe_tags":{"$eq":{"$inc":1}}}'), [
-    ['name', 'x', undefined], ['at', { ...now, months: 0, seconds: 0 }, undefined], ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['tags', '{"$inc":1}', '$merge']
+  const forms = (json: string): Array<[string, unknown, string | undefined]> => planAssignments(
+    JSON.parse(json), table, update
+  ).map(({ column, parameter, operator }) => [column.name, parameter, operator])
+  t.same(forms(
+    '{"id":{"$inc":-5},"name":"x","at":{"$now":true},"tags":{"$merge":{"$inc":1}},"maybe_tags":{"$eq":{"$inc":1}}}'
+  ), [
+    ['name', 'x', undefined], ['at', { ...now, months: 0, seconds: 0 }, undefined],
+    ['maybe_tags', '{"$inc":1}', undefined], ['id', -5n, '$inc'], ['tags', '{"$inc":1}', '$merge']
   ])
 })
 
 t.test('an insert accepts the present time, which is a moment in the plan', async (t) => {
   t.same(planned('{"at":{"$now":true}}'), [['at', { ...now, months: 0, seconds: 0 }]])
-  t.same(planned('{"at":{"$now":{"years":1,"months":-2,"days":3,"hours":-4,"minutes":5,"seconds":-6}}}'), [['at', { ...now, months: 10, seconds: 3 * 86400 - 4 * 3600 + 5 * 60 - 6 }]])
+  t.same(planned('{"at":{"$now":{"years":1,"months":-2,"days":3,"hours":-4,"minutes":5,"seconds":-6}}}'), [
+    ['at', { ...now, months: 10, seconds: 3 * 86400 - 4 * 3600 + 5 * 60 - 6 }]
+  ])
 })
 
 t.test('a form that the column does not accept is rejected with its path', async (t) => {
@@ -70,17 +87,27 @@ t.test('a form that the column does not accept is rejected with its path', async
     ['{"id":{"$inc":1,"$now":true}}', '/data/id', /expected a value, or an object with one operator/],
     ['{"id":{"$inc":"x"}}', '/data/id/$inc', /expected an integer/],
     ['{"id":{"$eq":1}}', '/data/id', /does not accept "\$eq"/],
-    ['{"at":{"$now":false}}', '/data/at/$now', /expected true, or an offset of years, months, days, hours, minutes, seconds/],
+    [
+      '{"at":{"$now":false}}', '/data/at/$now',
+      /expected true, or an offset of years, months, days, hours, minutes, seconds/
+    ],
     ['{"at":{"$now":{}}}', '/data/at/$now', /expected true, or an offset/],
     ['{"at":{"$now":{"weeks":1}}}', '/data/at/$now', /expected true, or an offset/],
     ['{"at":{"$now":{"days":1.5}}}', '/data/at/$now', /whole numbers from -100000 to 100000/],
     ['{"at":{"$now":{"days":"1"}}}', '/data/at/$now', /whole numbers/],
     ['{"at":{"$now":{"days":100001}}}', '/data/at/$now', /whole numbers/],
     ['{"tags":{"$merge":[1]}}', '/data/tags/$merge', /expected an object/],
-    ['{"tags":{"$inc":1}}', '/data/tags', /"\$inc" is not allowed here; send an object whose keys all begin with \$ as \{"\$eq": …\}/],
+    [
+      '{"tags":{"$inc":1}}', '/data/tags',
+      /"\$inc" is not allowed here; send an object whose keys all begin with \$ as \{"\$eq": …\}/
+    ],
     ['{"tags":{"$merge":{},"$eq":1}}', '/data/tags', /"\$merge" is not allowed here/]
   ]
-  for (const [json, path, message] of rejected) t.throws(() => planAssignments(JSON.parse(json), table, update), { code: 'INVALID_VALUE', message, details: [{ path, message }] }, json)
+  for (const [json, path, message] of rejected) {
+    t.throws(() => planAssignments(JSON.parse(json), table, update), {
+      code: 'INVALID_VALUE', message, details: [{ path, message }]
+    }, json)
+  }
   for (const json of ['{"id":{"$inc":1}}', '{"id":{"$now":true}}', '{"tags":{"$merge":{}}}']) {
     t.throws(() => planned(json), { code: 'INVALID_VALUE', message: /is not allowed here/ }, `${json} in an insert`)
   }
@@ -94,7 +121,9 @@ t.test('inherited properties are not read as data', async (t) => {
 })
 
 t.test('null is SQL NULL for a nullable column and JSON null for a NOT NULL JSON column', async (t) => {
-  t.same(planned('{"name":null,"maybe_tags":null,"tags":null}'), [['name', null], ['maybe_tags', null], ['tags', 'null']])
+  t.same(planned('{"name":null,"maybe_tags":null,"tags":null}'), [
+    ['name', null], ['maybe_tags', null], ['tags', 'null']
+  ])
 })
 
 const refusals: Array<[json: string, code: string, path: string, message: RegExp]> = [
@@ -109,7 +138,11 @@ const refusals: Array<[json: string, code: string, path: string, message: RegExp
 ]
 
 t.test('data that cannot be written is rejected with its path', async (t) => {
-  for (const [json, code, path, message] of refusals) t.throws(() => planned(json), { code, message, details: [{ path, message }] }, json)
+  for (const [json, code, path, message] of refusals) {
+    t.throws(() => planned(json), {
+      code, message, details: [{ path, message }]
+    }, json)
+  }
 })
 
 const tableOfInsert = tableOf({
@@ -125,7 +158,9 @@ const plan = (json: string) => planInsert({ verb: 'insert', data: JSON.parse(jso
 
 t.test('an insert requires exactly the columns without a default', async (t) => {
   const { rows } = plan('{"needed":1,"__proto__":2}')
-  t.same(rows.map(({ columns, parameters }) => [columns.map(({ name }) => name), parameters]), [[['needed', '__proto__'], [1n, 2n]]])
+  t.same(rows.map(({ columns, parameters }) => [columns.map(({ name }) => name), parameters]), [
+    [['needed', '__proto__'], [1n, 2n]]
+  ])
   t.ok(Object.isFrozen(plan('{"needed":1,"__proto__":2}')))
 })
 
@@ -133,7 +168,9 @@ t.test('the error names every missing column', async (t) => {
   t.throws(() => plan('{"spare":1}'), {
     code: 'MISSING_COLUMN',
     message: '"data" is missing columns that have no default: "needed", "__proto__"',
-    details: [{ path: '/data/needed', message: 'has no default' }, { path: '/data/__proto__', message: 'has no default' }]
+    details: [
+      { path: '/data/needed', message: 'has no default' }, { path: '/data/__proto__', message: 'has no default' }
+    ]
   })
 })
 
@@ -143,15 +180,29 @@ t.test('an invalid value is reported before a missing column', async (t) => {
 
 t.test('a column without a default may be left out where a trigger may fill it in', async (t) => {
   const columns = [mysqlColumn('name', 'int', { nullable: false, optional: false })]
-  const insertInto = (triggers: Triggers): unknown => planInsert({ verb: 'insert', data: {} }, tableOf({ columns, triggers })).rows
-  t.same(insertInto({ known: true, list: [{ timing: 'before', event: 'insert' }] }), [{ index: 0, columns: [], parameters: [] }])
-  t.same(insertInto({ known: false, list: [] }), [{ index: 0, columns: [], parameters: [] }], 'the account cannot see whether the table has triggers')
-  t.throws(() => insertInto({ known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }] }), { code: 'MISSING_COLUMN' })
+  const insertInto = (triggers: Triggers): unknown =>
+    planInsert({ verb: 'insert', data: {} }, tableOf({ columns, triggers })).rows
+  t.same(insertInto({ known: true, list: [{ timing: 'before', event: 'insert' }] }), [
+    { index: 0, columns: [], parameters: [] }
+  ])
+  t.same(
+    insertInto({ known: false, list: [] }), [{ index: 0, columns: [], parameters: [] }],
+    'the account cannot see whether the table has triggers'
+  )
+  t.throws(() => insertInto({
+    known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }]
+  }), { code: 'MISSING_COLUMN' })
 })
 
 t.test('a plan is plain data: what it names is in the catalog', async (t) => {
-  const stamped = tableOf({ columns: [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int'), mysqlColumn('at', 'datetime')], primaryKey: ['id'], uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }] })
-  const catalog = new Set<unknown>([stamped, ...stamped.columnList, ...stamped.columnList.map(({ type }) => type.moment)])
+  const stamped = tableOf({
+    columns: [mysqlColumn('id', 'int', { nullable: false }), mysqlColumn('n', 'int'), mysqlColumn('at', 'datetime')],
+    primaryKey: ['id'],
+    uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }]
+  })
+  const catalog = new Set<unknown>([
+    stamped, ...stamped.columnList, ...stamped.columnList.map(({ type }) => type.moment)
+  ])
   const requirePlain = (value: unknown, path: string): void => {
     if (catalog.has(value)) return
     t.not(typeof value, 'function', path)

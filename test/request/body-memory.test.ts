@@ -30,11 +30,15 @@ t.test('a body that needs more than all of it is taken while there is no other',
 })
 
 /** Reads chunks, and returns what became of them and how much was held before the end. */
-function read (chunks: ReadonlyArray<Buffer | string>, declared?: number, { memory = new BodyMemory(1e9), limit = 100_000 } = {}) {
+function read (chunks: ReadonlyArray<Buffer
+  | string>, declared?: number, { memory = new BodyMemory(1e9), limit = 100_000 } = {}) {
   const payload = Object.assign(new EventEmitter(), { resume: () => payload }) as unknown as Payload & EventEmitter
   const reservation = new BodyReservation(memory, 'a')
   const seen: Array<[error: string | undefined, text: string | undefined]> = []
-  readBody(payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit, reservation }, (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) })
+  readBody(
+    payload, { headers: declared === undefined ? {} : { 'content-length': String(declared) }, limit, reservation },
+    (error, body) => { seen.push([(error as { code?: string } | undefined)?.code, body?.toString()]) }
+  )
   for (const chunk of chunks) payload.emit('data', chunk)
   const held = reservation.bytes
   payload.emit('end')
@@ -46,7 +50,9 @@ t.test('a body is read whole, in chunks of any size, and its memory is in propor
   t.match(read([Buffer.from(text)], text.length), { seen: [[undefined, text]], held: 6 * text.length, listeners: [] })
   t.same(read([text]).seen, [[undefined, text]], 'a stream of a host app may have strings')
   for (const declared of [undefined, text.length]) {
-    const { seen, held } = read(Array.from({ length: text.length / 10 }, (_, index) => Buffer.from(text.slice(index * 10, index * 10 + 10))), declared)
+    const { seen, held } = read(Array.from(
+      { length: text.length / 10 }, (_, index) => Buffer.from(text.slice(index * 10, index * 10 + 10))
+    ), declared)
     t.same(seen, [[undefined, text]])
     t.ok(held <= Math.max(6 * text.length, 32 * 16_384), `${held}`)
   }
@@ -54,13 +60,18 @@ t.test('a body is read whole, in chunks of any size, and its memory is in propor
 })
 
 t.test('a part of fewer than 256 bytes counts as one of 256, for a limit of at least 1 MiB', async (t) => {
-  const parts = (count: number, length: number): Buffer[] => Array.from({ length: count }, () => Buffer.alloc(length, 'x'))
+  const parts = (count: number, length: number): Buffer[] =>
+    Array.from({ length: count }, () => Buffer.alloc(length, 'x'))
   const most = Math.floor(1_048_576 / 255)
   t.same(read(parts(most, 1)).seen, [[undefined, 'x'.repeat(most)]])
   t.same(read(parts(most + 1, 1)).seen, [['BODY_TOO_LARGE', undefined]])
   t.same(read(parts(8000, 1), 8000).seen, [['BODY_TOO_LARGE', undefined]])
-  t.same(read(parts(390, 256)).seen, [[undefined, 'x'.repeat(390 * 256)]], 'parts of 256 bytes fill the limit of the size')
-  t.same(read(parts(30_000, 1), undefined, { limit: 10_000_000 }).seen, [[undefined, 'x'.repeat(30_000)]], 'a larger limit allows more')
+  t.same(
+    read(parts(390, 256)).seen, [[undefined, 'x'.repeat(390 * 256)]], 'parts of 256 bytes fill the limit of the size'
+  )
+  t.same(read(parts(30_000, 1), undefined, {
+    limit: 10_000_000
+  }).seen, [[undefined, 'x'.repeat(30_000)]], 'a larger limit allows more')
 })
 
 t.test('a body that is too large, has another length or finds no memory is refused once', async (t) => {
@@ -68,7 +79,9 @@ t.test('a body that is too large, has another length or finds no memory is refus
   t.same(read([part, part, part]).seen, [['BODY_TOO_LARGE', undefined]])
   t.same(read([], 100_001).seen, [['BODY_TOO_LARGE', undefined]])
   t.same(read([part], 70_000).seen, [['INVALID_REQUEST', undefined]])
-  for (const [chunks, declared, free] of [[[part], undefined, 359_999], [[], 60_000, 359_999], [[Buffer.alloc(60_000, ',')], 60_000, 360_000]] as const) {
+  for (const [chunks, declared, free] of [
+    [[part], undefined, 359_999], [[], 60_000, 359_999], [[Buffer.alloc(60_000, ',')], 60_000, 360_000]
+  ] as const) {
     const memory = new BodyMemory(free * 2 + 1)
     new BodyReservation(memory, 'other').hold(1)
     t.same(read(chunks, declared, { memory }).seen, [['OVERLOADED', undefined]])

@@ -1,4 +1,6 @@
-/** What the row of a field says of places and of other fields is about places that it is in and fields that are there. */
+/**
+ * What the row of a field says of places and of other fields is about places that it is in and fields that are there.
+ */
 import t from 'tap'
 import { type Field, FIELDS, fieldsIn, type BodyPart } from '../../schemas/fields.ts'
 
@@ -12,7 +14,10 @@ for (const [name, { in: places, excludes = {}, needs = {}, ...row }] of Object.e
       const others = ofBody(place).flatMap((each) => Object.keys(fieldsIn(each)))
       t.same(names.filter((each) => !others.includes(each) || each === name), [], `excluded in ${place}`)
     }
-    for (const verb of Object.keys(needs) as BodyPart[]) t.ok(places[verb] ?? (verb === 'select' && places.selectInTransaction), verb)
+    for (const verb of Object.keys(needs) as BodyPart[]) {
+      t.ok(places[verb] ??
+      (verb === 'select' && places.selectInTransaction), verb)
+    }
     if (row.needsAllRows === true || row.isNoPage === true) t.ok(places.select)
   })
 }

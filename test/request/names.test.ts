@@ -8,7 +8,10 @@ import '../support/seed.ts'
 
 const DEPTH = 32
 const findError = createBodyCheck({ depth: DEPTH, conditions: 256, include: { levels: 3, members: 10 } })
-const names = fc.oneof(fc.array(fc.constantFrom('id', 'ID', 'name', '', '__proto__', 'é', 'e\u0301'), { maxLength: 4 }), fc.array(fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null)), { maxLength: 3 }), fc.anything())
+const names = fc.oneof(
+  fc.array(fc.constantFrom('id', 'ID', 'name', '', '__proto__', 'é', 'e\u0301'), { maxLength: 4 }),
+  fc.array(fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null)), { maxLength: 3 }), fc.anything()
+)
 const body = fc.oneof(
   names.map((columns) => ({ verb: 'select', columns })),
   names.map((groupBy) => ({ verb: 'select', groupBy })),
@@ -18,15 +21,19 @@ const body = fc.oneof(
 
 t.test('lists of names are checked as their schema says', async () => {
   // a schema cannot say that neither names nor parts of time are repeated
-  const isRepeated = (each: object): boolean => 'groupBy' in each && Array.isArray(each.groupBy) && new Set(each.groupBy).size < each.groupBy.length
-  fc.assert(fc.property(body, (each) => (findError(each) === undefined) === (Value.Check(BodySchema, each) && !isRepeated(each))), { numRuns: 2000 })
+  const isRepeated = (each: object): boolean => 'groupBy' in each && Array.isArray(each.groupBy) &&
+    new Set(each.groupBy).size < each.groupBy.length
+  fc.assert(fc.property(body, (each) =>
+    (findError(each) === undefined) === (Value.Check(BodySchema, each) && !isRepeated(each))), { numRuns: 2000 })
 })
 
 t.test('repeats are found where there are many names', async (t) => {
   const columns = Array.from({ length: 4096 }, (_, index) => `c${index}`)
   t.equal(findError({ verb: 'select', columns }), undefined)
   for (const wrong of [[...columns.slice(1), 'c9'], [...columns, 'one_more']]) {
-    t.match(findError({ verb: 'select', columns: wrong }), { code: 'INVALID_BODY', message: '"columns" must be a list of column names, not empty and without repeats' })
+    t.match(findError({ verb: 'select', columns: wrong }), {
+      code: 'INVALID_BODY', message: '"columns" must be a list of column names, not empty and without repeats'
+    })
   }
 })
 

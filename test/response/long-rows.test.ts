@@ -21,9 +21,15 @@ import { mysqlColumn, sqliteColumn } from '../support/tables.ts'
 const LENGTH = 140_000
 const LONG = 2_000_000
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
-const typed = (name: string, rest: object = {}): Column => ({ ...mysqlColumn('c', name), type: mysqlType({ name, declaration: name, ...facts, ...rest }) })
-const [text, blob, json, mariadbJson, geometry] = [typed('longtext'), typed('longblob'), typed('json'), typed('longtext', { json: true }), typed('geometry')]
-const [sqliteText, sqliteBlob, sqliteJson, sqliteTime] = ['text', 'blob', 'json', 'datetime'].map((declaration) => sqliteColumn('c', declaration)) as [Column, Column, Column, Column]
+const typed = (name: string, rest: object = {}): Column => ({
+  ...mysqlColumn('c', name), type: mysqlType({ name, declaration: name, ...facts, ...rest })
+})
+const [text, blob, json, mariadbJson, geometry] = [
+  typed('longtext'), typed('longblob'), typed('json'), typed('longtext', { json: true }), typed('geometry')
+]
+const [sqliteText, sqliteBlob, sqliteJson, sqliteTime] = ['text', 'blob', 'json', 'datetime'].map(
+  (declaration) => sqliteColumn('c', declaration)
+) as [Column, Column, Column, Column]
 
 const repeat = (part: string, length = LENGTH): string => part.repeat(Math.ceil(length / part.length))
 const list = (part: string): string => `[${repeat(`${part},`)}${part}]`
@@ -33,18 +39,30 @@ const geometries: object[] = [
   { type: 'LineString', coordinates: points },
   { type: 'MultiPoint', coordinates: points },
   { type: 'MultiPolygon', coordinates: Array.from({ length: 3000 }, () => [points.slice(0, 4)]) },
-  { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }, { type: 'GeometryCollection', geometries: [{ type: 'LineString', coordinates: points }] }] },
+  {
+    type: 'GeometryCollection',
+    geometries: [{ type: 'Point', coordinates: [1, 2] }, {
+      type: 'GeometryCollection', geometries: [{ type: 'LineString', coordinates: points }]
+    }]
+  },
   { type: 'LineString', coordinates: points, crs: { type: 'name', properties: { name: 'EPSG:4326' } } }
 ]
 
-/** Texts that are long, or short beside long ones, with what must be escaped or quoted at their ends and at the borders of their parts. */
+/**
+ * Texts that are long, or short beside long ones, with what must be escaped or quoted at their ends and at the borders
+ * of their parts.
+ */
 const texts = [
-  repeat('x'), repeat('"'), repeat('\n\u0000'), repeat('ħ中'), `x${repeat('😀')}`, `xyz${repeat('😀')}`, ` ${repeat('x')}`, `${repeat('x')} `, `${repeat('x')},`, repeat('\\u00e9'), '', 'short'
+  repeat('x'), repeat('"'), repeat('\n\u0000'), repeat('ħ中'), `x${repeat('😀')}`, `xyz${repeat('😀')}`,
+  ` ${repeat('x')}`, `${repeat('x')} `, `${repeat('x')},`, repeat('\\u00e9'), '', 'short'
 ]
 const documents = [
-  list('{"a":[1,-2.5e3,true,null,"b\\"\\\\c"]}'), `"${repeat('a \\u00e9\\n')}"`, `"${repeat('\\\\')}"`, `${' '.repeat(LENGTH)}[]`, list(`"${'y'.repeat(70_000)}"`), repeat('7'), '{"a":1}', '"a"', 'null', 'true'
+  list('{"a":[1,-2.5e3,true,null,"b\\"\\\\c"]}'), `"${repeat('a \\u00e9\\n')}"`, `"${repeat('\\\\')}"`,
+  `${' '.repeat(LENGTH)}[]`, list(`"${'y'.repeat(70_000)}"`), repeat('7'), '{"a":1}', '"a"', 'null', 'true'
 ]
-const noDocuments = [`"${repeat('a')}`, `${list('1')},`, list('1').replace(']', ''), `"${repeat('x')}\\q"`, list('1.'), repeat('[')]
+const noDocuments = [
+  `"${repeat('a')}`, `${list('1')},`, list('1').replace(']', ''), `"${repeat('x')}\\q"`, list('1.'), repeat('[')
+]
 
 const cases: Array<readonly [why: string, column: Column, values: readonly DriverValue[]]> = [
   ['LONGTEXT', text, texts.map((each) => Buffer.from(each))],
@@ -70,7 +88,10 @@ const formats: ReadonlyArray<readonly [name: string, create: (columns: readonly 
   ['CSV', (columns) => new CsvRows(plainCells(columns))]
 ]
 
-function write (create: (columns: readonly Column[]) => RowFormat, columns: readonly Column[], work: (rows: RowFormat, output: Output) => unknown): Buffer {
+function write (
+  create: (columns: readonly Column[]) => RowFormat, columns: readonly Column[],
+  work: (rows: RowFormat, output: Output) => unknown
+): Buffer {
   const [rows, output] = [create(columns), new Output()]
   rows.begin(columns)
   work(rows, output)
@@ -85,7 +106,10 @@ for (const [why, column, values] of cases) {
         for (const row of [[value, null], [null, value]]) {
           const ordinary = write(create, columns, (rows, output) => allOf(rows.values(output, row)))
           const long = write(create, columns, (rows, output) => run(rows.values(output, row)))
-          t.ok(long.equals(ordinary), `${format} of value ${index}: ${long.subarray(0, 40)}… ${long.length} and ${ordinary.subarray(0, 40)}… ${ordinary.length}`)
+          t.ok(
+            long.equals(ordinary),
+            `${format} of value ${index}: ${long.subarray(0, 40)}… ${long.length} and ${ordinary.subarray(0, 40)}… ${ordinary.length}`
+          )
         }
       }
     }
@@ -113,7 +137,16 @@ t.test('no step of a long row takes more than a part of it', async (t) => {
 
 const joined = (column: Column): Cells => {
   const row = { from: 1, columns: [column], members: [] }
-  return { cells: [], joined: [], links: [], row: { from: 0, columns: [column], members: [{ kind: 'joined', name: 'one', before: ',"one":', presence: 1, row } as never] } }
+  return {
+    cells: [],
+    joined: [],
+    links: [],
+    row: {
+      from: 0,
+      columns: [column],
+      members: [{ kind: 'joined', name: 'one', before: ',"one":', presence: 1, row } as never]
+    }
+  }
 }
 
 t.test('members of a long row are long as well', async (t) => {
@@ -140,7 +173,9 @@ t.test('others are served while a long row is written', async (t) => {
 })
 
 t.test('a long row that does not fit is not written to its end', async (t) => {
-  for (const [values, most] of [[[Buffer.from(repeat('\0', LONG))], 3 * LONG], [[Buffer.from(repeat('x', LONG))], LONG - 1]] as const) {
+  for (const [values, most] of [
+    [[Buffer.from(repeat('\0', LONG))], 3 * LONG], [[Buffer.from(repeat('x', LONG))], LONG - 1]
+  ] as const) {
     const sink = new ResponseSink([text], most)
     sink.begin([text])
     await (sink as RowSink).row(values)
@@ -156,7 +191,9 @@ t.test('a long row that does not fit is not written to its end', async (t) => {
 })
 
 t.test('a long value that cannot be read is refused by its column', async (t) => {
-  const bytes = shapes.read({ type: 'LineString', coordinates: Array.from({ length: 100_000 }, () => [1, 2]) }) as Buffer
+  const bytes = shapes.read({
+    type: 'LineString', coordinates: Array.from({ length: 100_000 }, () => [1, 2])
+  }) as Buffer
   for (const broken of [bytes.subarray(0, -1), Buffer.concat([bytes, Buffer.from('x')])]) {
     const sink = new ResponseSink([geometry], Infinity)
     sink.begin([geometry])
@@ -184,7 +221,11 @@ for (const [type, value] of rows) {
 `
 
 t.test('a long row takes no memory of V8', async (t) => {
-  const { status, stderr } = spawnSync(process.execPath, ['--max-old-space-size=64', '--input-type=module', '-e', PROGRAM, new URL('../../src/', import.meta.url).href], { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } })
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--max-old-space-size=64', '--input-type=module', '-e', PROGRAM, new URL('../../src/', import.meta.url).href],
+    { encoding: 'utf8', env: { ...process.env, NODE_OPTIONS: '' } }
+  )
   t.equal(status, 0, stderr)
 })
 

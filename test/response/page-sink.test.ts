@@ -21,7 +21,8 @@ function cell (value: Buffer | null): Buffer {
   return Buffer.concat([head, value])
 }
 
-const rowOf = (...values: Array<string | null>): Buffer => Buffer.concat(values.map((value) => cell(value === null ? null : Buffer.from(value))))
+const rowOf = (...values: Array<string | null>): Buffer =>
+  Buffer.concat(values.map((value) => cell(value === null ? null : Buffer.from(value))))
 
 t.test('cells of every length are found and copied', async (t) => {
   const values = [0, 1, 250, 251, 0xffff, 0x10000, 0xffffff, 0x1000000].map((length) => Buffer.alloc(length, 'x'))
@@ -33,12 +34,19 @@ t.test('cells of every length are found and copied', async (t) => {
     at += part.length
   }
   const copies = copyValues(row, 'before'.length, row.length)
-  t.ok([...values, null, Buffer.from('end')].every((value, index) => value === null ? copies[index] === null : copies[index]?.equals(value) === true))
+  t.ok([...values, null, Buffer.from('end')].every(
+    (value, index) => value === null ? copies[index] === null : copies[index]?.equals(value) === true
+  ))
   row.fill(0)
   t.equal(copies.at(-1)?.toString(), 'end', 'the driver may use its bytes again')
 })
 
-const table = tableOf({ columns: [mysqlColumn('id', 'bigint', { nullable: false }), mysqlColumn('name', 'varchar(20)'), mysqlColumn('note', 'text')], primaryKey: ['id'] })
+const table = tableOf({
+  columns: [
+    mysqlColumn('id', 'bigint', { nullable: false }), mysqlColumn('name', 'varchar(20)'), mysqlColumn('note', 'text')
+  ],
+  primaryKey: ['id']
+})
 
 function read (body: Omit<SelectBody, 'verb'>, rows: Buffer[], attempts = 1): string {
   const plan: SelectPlan = planSelect({ verb: 'select', ...body }, alone(table), LIMITS)
@@ -58,11 +66,20 @@ t.test('the row behind a page is not in the answer, and columns of the position 
   t.equal(read(body, rows), `${page}"next":{"id":2,"name":"b"}}}`)
   t.equal(read(body, rows, 2), `${page}"next":{"id":2,"name":"b"}}}`, 'also where the statement runs again')
   t.equal(read(body, rows.slice(0, 2)), `${page}"next":null}}`)
-  t.equal(read({ columns: ['note'], limit: 2, offset: 5 }, [rowOf('first'), rowOf('second'), rowOf('third')]), `${page}"next":7}}`)
-  t.equal(read({ columns: ['note', 'id', 'name'], orderBy: 'name', limit: 1, after: null }, [rowOf(null, '18446744073709551615', null), rowOf('', '0', 'a')]),
-    '{"success":true,"data":{"rows":[{"note":null,"id":18446744073709551615,"name":null}],"count":1,"next":{"name":null,"id":18446744073709551615}}}')
+  t.equal(
+    read({ columns: ['note'], limit: 2, offset: 5 }, [rowOf('first'), rowOf('second'), rowOf('third')]),
+    `${page}"next":7}}`
+  )
+  t.equal(read({ columns: ['note', 'id', 'name'], orderBy: 'name', limit: 1, after: null }, [
+    rowOf(null, '18446744073709551615', null), rowOf('', '0', 'a')
+  ]),
+  '{"success":true,"data":{"rows":[{"note":null,"id":18446744073709551615,"name":null}],"count":1,' +
+    '"next":{"name":null,"id":18446744073709551615}}}')
 })
 
 t.test('a select without paging takes all rows, and has no next page', async (t) => {
-  t.equal(read({ columns: ['note'], limit: 1 }, [rowOf('first'), rowOf('second')]), '{"success":true,"data":{"rows":[{"note":"first"},{"note":"second"}],"count":2}}')
+  t.equal(
+    read({ columns: ['note'], limit: 1 }, [rowOf('first'), rowOf('second')]),
+    '{"success":true,"data":{"rows":[{"note":"first"},{"note":"second"}],"count":2}}'
+  )
 })

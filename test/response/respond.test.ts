@@ -13,10 +13,13 @@ const database = { dialect: { engine: 'mysql' }, statementCounts: { cached: 0, b
 const answer = async (body: object, table: Table, insertId = '0'): Promise<string> => {
   const plan = createPlan(body as Body, alone(table), LIMITS)
   const { run, respond } = verbs[plan.verb]
-  const result = await run(new Runner(async () => ({ rows: 0, changed: 3, insertId }), database), plan, { sink: undefined })
+  const result = await run(new Runner(async () => ({ rows: 0, changed: 3, insertId }), database), plan, {
+    sink: undefined
+  })
   return String(respond(plan, result, undefined))
 }
-const idOf = async (data: object, columns: Column[], primaryKey: string[], insertId?: string): Promise<string | undefined> =>
+const idOf = async (data: object, columns: Column[], primaryKey: string[], insertId?: string): Promise<string
+  | undefined> =>
   /"id":(.*)}}$/.exec(await answer({ verb: 'insert', data }, tableOf({ columns, primaryKey }), insertId))?.[1]
 
 const id = mysqlColumn('id', 'bigint', { nullable: false })
@@ -47,19 +50,30 @@ t.test('an id is known only if no trigger can have set it', async (t) => {
   }
   t.equal(await idWith({ code: 'x' }, code), 'null', 'the account may not see the triggers')
   t.equal(await idWith({ number: 5 }, number, '6'), '6', 'the database says what number the row has')
-  t.equal(await idWith({ count: -5 }, mysqlColumn('count', 'int', { autoIncrement: true }), '18446744073709551611'), '-5')
+  t.equal(
+    await idWith({ count: -5 }, mysqlColumn('count', 'int', { autoIncrement: true }), '18446744073709551611'), '-5'
+  )
 })
 
 t.test('answers of updates and deletes contain the number of changed rows', async (t) => {
   const table = tableOf({ columns: [id, code] })
-  t.equal(await answer({ verb: 'update', data: { code: 'x' }, filters: { id: 1 } }, table), '{"success":true,"data":{"updated":3}}')
+  t.equal(
+    await answer({ verb: 'update', data: { code: 'x' }, filters: { id: 1 } }, table),
+    '{"success":true,"data":{"updated":3}}'
+  )
   t.equal(await answer({ verb: 'delete', filters: { id: 1 } }, table), '{"success":true,"data":{"deleted":3}}')
 })
 
 const triggered = 'create trigger own_number before insert on numbered for each row set new.id = 77'
-const schema: Schema = { mysql: ['create table numbered (id int not null auto_increment primary key, note varchar(5) null)', triggered], sqlite: [] }
+const schema: Schema = {
+  mysql: ['create table numbered (id int not null auto_increment primary key, note varchar(5) null)', triggered],
+  sqlite: []
+}
 
-await onEachEngine(t, 'a number that a trigger assigned is the id', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
-  t.same((await post('numbered', { verb: 'insert', data: { note: 'x' } })).json, { success: true, data: { inserted: 1, id: 77 } })
+await onEachEngine(t, 'a number that a trigger ' +
+  'assigned is the id', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  t.same((await post('numbered', { verb: 'insert', data: { note: 'x' } })).json, {
+    success: true, data: { inserted: 1, id: 77 }
+  })
   t.match(await sql('select id, note from numbered'), [{ id: 77, note: 'x' }])
 })

@@ -16,7 +16,10 @@ import { LIMITS, orders } from '../support/sql.ts'
 const MEGABYTE = 1_048_576
 
 /** A stream of orders (columns are those of the table), and what it has done to its source. */
-function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYTE, most = undefined as number | undefined, budget = UNLIMITED } = {}) {
+function createStream ({
+  format = 'ndjson' as StreamFormat, limit = 16 * MEGABYTE, most = undefined as number
+  | undefined, budget = UNLIMITED
+} = {}) {
   const plan = planStream({ verb: 'select', columns: ['name'] }, alone(orders.mysql), { limits: LIMITS })
   const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: limit, most, budget })
   const told = { isPaused: false, started: 0, stopped: 0, forgotten: 0, taking: undefined as Promise<void> | undefined }
@@ -31,7 +34,9 @@ function createStream ({ format = 'ndjson' as StreamFormat, limit = 16 * MEGABYT
   stream.begin(plan.columns)
   /** A row of MySQL's text protocol with one text. */
   const add = (length: number, text = 'x'): number => {
-    const row = Buffer.concat([Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, text)])
+    const row = Buffer.concat([
+      Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, text)
+    ])
     told.taking = stream.textRow(row, 0, row.length)
     return length + '{"name":""}\n'.length
   }
@@ -66,7 +71,10 @@ t.test('what takes the chunks of a stream may keep them', async (t) => {
   }
   stream.end()
   await once(keeper, 'finish')
-  t.same(Buffer.concat(kept).toString(), Array.from({ length: 30_000 }, (_, row) => `{"name":"${String(row).padStart(99, '.')}"}\n`).join(''))
+  t.same(
+    Buffer.concat(kept).toString(),
+    Array.from({ length: 30_000 }, (_, row) => `{"name":"${String(row).padStart(99, '.')}"}\n`).join('')
+  )
 })
 
 t.test('a stream goes on as it is read, and holds no more in the end', async (t) => {
@@ -176,7 +184,8 @@ t.test('a long row is taken between turns of the event loop, and is whole or not
   cut.stream.drop()
 })
 
-t.test('memory that was read into is given back within a row only: between two rows the driver may have the beginning of one', async (t) => {
+t.test('memory that was read into is given back within a row only: between two rows the driver may have ' +
+  'the beginning of one', async (t) => {
   const { stream, told, add } = createStream()
   add(10)
   await until('the row is passed on', () => stream.readable.readableLength > 0)
@@ -221,7 +230,10 @@ t.test('ends of lines in texts are escaped, in rows of any size, and count for t
       await told.taking
     }
     stream.end()
-    t.equal(Buffer.concat(await read).toString(), `{"name":"${'ü\\u2028\\u0085'.repeat(times)}"}\n`.repeat(3), `${times} times`)
+    t.equal(
+      Buffer.concat(await read).toString(), `{"name":"${'ü\\u2028\\u0085'.repeat(times)}"}\n`.repeat(3),
+      `${times} times`
+    )
   }
   const { stream, add } = createStream({ limit: MEGABYTE })
   add(MEGABYTE * 0.6, 'x')

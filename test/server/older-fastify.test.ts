@@ -10,7 +10,9 @@ t.test('before Fastify 5.10, which has no LogController, Fastify does not log re
   const { url } = createFile(t, 'create table people (id integer primary key)')
   const { LogController, ...older } = fastify
   t.ok(LogController)
-  const module = await t.mockImport<{ createServer: typeof createServer }>('../../src/server/server.ts', { fastify: older })
+  const module = await t.mockImport<{ createServer: typeof createServer }>('../../src/server/server.ts', {
+    fastify: older
+  })
   const server = await start(t, url, '/api', {}, module.createServer)
   t.match(await select(server, '/api/shop/people'), { status: 200 })
   t.same(server.log, [])

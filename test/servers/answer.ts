@@ -14,16 +14,21 @@ export async function ask (url: string, data?: string): Promise<Engine> {
   const connection = await createConnection({ uri: url, connectTimeout: 5000 })
   try {
     const [rows] = await connection.query<RowDataPacket[]>('SELECT version() AS version, @@datadir AS data')
-    if (data !== undefined && realpathSync(rows[0]?.data) !== realpathSync(data)) throw new Error('another server answers there')
+    if (data !== undefined &&
+      realpathSync(rows[0]?.data) !== realpathSync(data)) throw new Error('another server answers there')
     const version = String(rows[0]?.version)
-    return { name: /mariadb/i.test(version) ? 'mariadb' : 'mysql', version: /^[\d.]+/.exec(version)?.[0] ?? version, url }
+    return {
+      name: /mariadb/i.test(version) ? 'mariadb' : 'mysql', version: /^[\d.]+/.exec(version)?.[0] ?? version, url
+    }
   } finally {
     connection.destroy()
   }
 }
 
 /** Asks again and again until the right server answers; `check` throws when there is no more hope. */
-export async function untilItAnswers (url: string, seconds: number, data?: string, check: () => void = () => {}): Promise<Engine> {
+export async function untilItAnswers (
+  url: string, seconds: number, data?: string, check: () => void = () => {}
+): Promise<Engine> {
   const end = Date.now() + seconds * 1000
   for (;;) {
     try {

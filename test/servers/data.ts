@@ -29,13 +29,17 @@ async function bootstrapMariadb (program: Program, user: User, data: string): Pr
     return readFileSync(files.find((file) => existsSync(file)) ?? files[0] ?? '', 'utf8')
   })
   const functions = readFileSync(join(program.share, 'maria_add_gis_sp_bootstrap.sql'), 'utf8')
-  const start = ['create database mysql;', 'use mysql;', 'set @auth_root_socket=NULL;', 'set @skip_auth_anonymous=1;', '']
+  const start = [
+    'create database mysql;', 'use mysql;', 'set @auth_root_socket=NULL;', 'set @skip_auth_anonymous=1;', ''
+  ]
   await run([...words(program, user, data), '--innodb-log-file-size=32M', '--bootstrap', '--log-warnings=0'],
     { env: program.env, input: start.join('\n') + [...sql, functions].join('\n') })
 }
 
 async function initializeMysql (program: Program, user: User, data: string): Promise<void> {
-  await run([...words(program, user, data), '--loose-innodb-redo-log-capacity=32M', '--initialize-insecure'], { env: program.env })
+  await run([...words(program, user, data), '--loose-innodb-redo-log-capacity=32M', '--initialize-insecure'], {
+    env: program.env
+  })
 }
 
 /** The words with which a program is started on a data folder, whatever it then does. */

@@ -39,8 +39,11 @@ export interface TestDatabase {
  */
 export async function createTestDatabase (engine: Engine, sql: string[] = []): Promise<TestDatabase> {
   const name = `t_${randomBytes(6).toString('hex')}`
-  const connection = await createConnection({ uri: engine.url, charset: 'utf8mb4', supportBigNumbers: true, dateStrings: true })
-  const query = async (statement: string, values: unknown[] = []) => (await connection.query(statement, values))[0] as any[]
+  const connection = await createConnection({
+    uri: engine.url, charset: 'utf8mb4', supportBigNumbers: true, dateStrings: true
+  })
+  const query = async (statement: string, values: unknown[] = []) =>
+    (await connection.query(statement, values))[0] as any[]
   const drop = async () => {
     await query('SET SESSION lock_wait_timeout = 10') // of a forgotten transaction: an error, not a year of waiting
     await query(`DROP DATABASE IF EXISTS ${name}`)

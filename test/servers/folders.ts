@@ -55,7 +55,8 @@ function removeAbandoned (prefix: string): void {
     const [, pid] = name.startsWith(`${basename(prefix)}.`) ? /\.(\d+)-\w{6}$/.exec(name) ?? [] : []
     if (pid === undefined || isAlive(Number(pid))) continue
     const folder = join(dirname(prefix), name)
-    const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? Date.now()) // mtime comes out of a package
+    // mtime comes out of a package
+    const age = Date.now() - (statSync(folder, { throwIfNoEntry: false })?.ctimeMs ?? Date.now())
     if (age > HOUR) remove(folder)
   }
 }

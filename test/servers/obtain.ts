@@ -17,7 +17,10 @@ export const WAYS: Way[] = [
       return await start(program, program.words.join(' '))
     }
   },
-  { name: 'packages', get: async (wish) => await start(await programFromPackages(wish), 'packages unpacked in the cache') },
+  {
+    name: 'packages',
+    get: async (wish) => await start(await programFromPackages(wish), 'packages unpacked in the cache')
+  },
   { name: 'Docker', get: startContainer }
 ]
 
@@ -36,7 +39,9 @@ export async function obtain (wishes: Wish[], ways = WAYS): Promise<Server> {
     }
   }
   const kinds = wishes.map(({ kind, atLeast }) => [kind, atLeast].filter(Boolean).join(' ')).join(' or ')
-  throw new Error(`no ${kinds} server for the tests: set TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 (any account that may create databases), put its program on the PATH, or start Docker (${reasons.join('; ')})`)
+  throw new Error(
+    `no ${kinds} server for the tests: set TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 (any account that may create databases), put its program on the PATH, or start Docker (${reasons.join('; ')})`
+  )
 }
 
 /** What somebody asked for by name and does not get: no other server may stand in for it in silence. */

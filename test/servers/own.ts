@@ -18,7 +18,10 @@ export interface OwnServer extends Omit<ServerProcess, 'start'> {
   start (more?: string[]): Promise<void>
 }
 
-/** Every answer of a server that is killed must have been kept: what was committed is with the system, if not on the disk. */
+/**
+ * Every answer of a server that is killed must have been kept: what was committed is with the system, if not on the
+ * disk.
+ */
 export const DURABLE = ['--innodb-flush-log-at-trx-commit=2', '--innodb-doublewrite=ON']
 
 export async function findProgram (kind: Kind): Promise<Program> {
@@ -36,8 +39,11 @@ export async function startOwnServer (kind: Kind, options: string[] = []): Promi
   const port = await freePort()
   const url = `mysql://root@127.0.0.1:${port}`
   const log = join(data, 'log.err')
-  const command = [...words(program, user, data), ...settings(kind), ...(kind === 'mysql' ? ['--secure-file-priv=NULL'] : []), ...DURABLE, ...options,
-    `--tmpdir=${data}`, '--bind-address=127.0.0.1', `--port=${port}`, `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`]
+  const command = [...words(program, user, data), ...settings(kind), ...(kind === 'mysql'
+    ? ['--secure-file-priv=NULL']
+    : []), ...DURABLE, ...options,
+    `--tmpdir=${data}`, '--bind-address=127.0.0.1', `--port=${port}`, `--socket=${join(data, 's')}`,
+    `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`]
   const process = createServerProcess({ url, data, log, env: program.env })
   const server: OwnServer = {
     ...process,

@@ -19,7 +19,9 @@ const NEVER_NEEDED = /^(perl|libperl|gcc-.*-base)/
 export async function programFromPackages ({ kind }: Wish): Promise<Program> {
   const root = await makeOnce(join(cacheFolder(), 'servers', kind, 'root'), async (temporary) => {
     const work = temporaryFolder(join(cacheFolder(), 'servers', kind, 'work'))
-    await (kind === 'mariadb' ? unpackOwn(work.path, temporary, 'mariadb-server-core') : unpackMysql(work.path, temporary))
+    await (kind === 'mariadb'
+      ? unpackOwn(work.path, temporary, 'mariadb-server-core')
+      : unpackMysql(work.path, temporary))
     work.remove()
     chmodSync(temporary, 0o755) // the server may run as another user
   })
@@ -73,19 +75,28 @@ type Settings = Record<string, string>
 
 /** Downloads a package with the dependencies that are not installed, and unpacks them. */
 async function unpack (work: string, root: string, name: string, settings: Settings): Promise<void> {
-  const plan = await apt(work, ['-s', 'install', '--no-install-recommends', name], settings).catch((error: Error) => { throw new Error(`${NOT_PROVIDED} ${name}: ${error.message}`) })
-  const names = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, found = '']) => found).filter((found) => !NEVER_NEEDED.test(found))
+  const plan = await apt(work, ['-s', 'install', '--no-install-recommends', name], settings).catch(
+    (error: Error) => { throw new Error(`${NOT_PROVIDED} ${name}: ${error.message}`) }
+  )
+  const names = [...plan.matchAll(/^Inst (\S+)/gm)].map(([, found = '']) => found).filter(
+    (found) => !NEVER_NEEDED.test(found)
+  )
   await apt(work, ['download', ...new Set([name, ...names])], settings)
   for (const file of readdirSync(work)) {
     if (file.endsWith('.deb')) await run(['dpkg', '-x', join(work, file), root])
   }
 }
 
-/** Fills private lists and unpacks. A source that fails does not matter unless the package was there: then it is the reason. */
+/**
+ * Fills private lists and unpacks. A source that fails does not matter unless the package was there: then it is the
+ * reason.
+ */
 async function updateAndUnpack (work: string, root: string, name: string, settings: Settings): Promise<void> {
   const lists = { ...settings, 'Dir::State::Lists': join(work, 'lists') }
   mkdirSync(join(work, 'lists/partial'), { recursive: true })
-  const failure = await apt(work, ['update'], { ...lists, 'APT::Update::Error-Mode': 'any' }).then(() => undefined, (error: Error) => error)
+  const failure = await apt(work, ['update'], { ...lists, 'APT::Update::Error-Mode': 'any' }).then(
+    () => undefined, (error: Error) => error
+  )
   await unpack(work, root, name, lists).catch((error: Error) => { throw failure ?? error })
 }
 
@@ -101,7 +112,8 @@ async function apt (work: string, words: string[], settings: Settings): Promise<
     ...settings
   }
   const hooks = ['Pre-Invoke', 'Post-Invoke', 'Post-Invoke-Success'].map((name) => `#clear APT::Update::${name};\n`)
-  writeFileSync(join(work, 'apt.conf'), hooks.join('') + Object.entries(all).map(([key, value]) => `${key} "${value}";\n`).join(''))
+  writeFileSync(join(work, 'apt.conf'), hooks.join('') +
+    Object.entries(all).map(([key, value]) => `${key} "${value}";\n`).join(''))
   return await run(['apt-get', '-q', '-c', join(work, 'apt.conf'), ...words], { cwd: work })
 }
 

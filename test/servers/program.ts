@@ -43,7 +43,8 @@ export async function unpackedProgram (kind: Kind, root: string): Promise<Progra
   const file = join(root, 'usr/sbin', kind === 'mariadb' ? 'mariadbd' : 'mysqld')
   const folders = libraryFolders(root)
   const libraries = folders.join(':')
-  const loader = folders.flatMap((folder) => readdirSync(folder).filter((name) => /^ld-linux.*\.so\.\d$/.test(name)).map((name) => join(folder, name)))[0]
+  const loader = folders.flatMap((folder) =>
+    readdirSync(folder).filter((name) => /^ld-linux.*\.so\.\d$/.test(name)).map((name) => join(folder, name)))[0]
   const words = loader === undefined ? [file] : [loader, '--library-path', libraries, '--argv0', file, file]
   const env: Record<string, string> = loader === undefined ? { LD_LIBRARY_PATH: libraries } : {}
   const share = shareFolder(join(root, 'usr'))
@@ -51,14 +52,21 @@ export async function unpackedProgram (kind: Kind, root: string): Promise<Progra
     ...await identify(words, env),
     words,
     env,
-    options: [`--basedir=${join(root, 'usr')}`, `--lc-messages-dir=${share}`, `--character-sets-dir=${join(share, 'charsets')}`, `--plugin-dir=${join(root, 'usr/lib/mysql/plugin')}`],
+    options: [
+      `--basedir=${join(root, 'usr')}`, `--lc-messages-dir=${share}`, `--character-sets-dir=${join(share, 'charsets')}`,
+      `--plugin-dir=${join(root, 'usr/lib/mysql/plugin')}`
+    ],
     share
   }
 }
 
 /** The folders of libraries in a folder of unpacked packages. */
-export const libraryFolders = (root: string): string[] => ['usr/lib', 'lib'].map((name) => join(root, name)).filter((folder) => existsSync(folder))
-  .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name)))
+export const libraryFolders = (root: string): string[] => ['usr/lib', 'lib'].map((name) => join(root, name)).filter(
+  (folder) => existsSync(folder)
+)
+  .flatMap(
+    (folder) => readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => join(folder, name))
+  )
 
 async function identify (words: string[], env: Record<string, string> = {}): Promise<{ kind: Kind, version: string }> {
   const said = await run([...words, '--no-defaults', '--version'], { env, seconds: 20 })

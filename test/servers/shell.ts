@@ -46,7 +46,10 @@ export function works (words: string[]): boolean {
   }
 }
 
-/** The line of an output that says what went wrong: the first one marked as an error (others follow from it), else the last one. */
+/**
+ * The line of an output that says what went wrong: the first one marked as an error (others follow from it), else the
+ * last one.
+ */
 export function complaint (output: string): string | undefined {
   const lines = output.split('\n').map((line) => line.trim()).filter((line) => line !== '')
   return lines.find((line) => /^E:|\berror\b/i.test(line)) ?? lines.at(-1)

@@ -22,7 +22,10 @@ export function settings (kind: Kind): string[] {
   ]
   return kind === 'mariadb'
     ? [...both, '--innodb-log-file-size=32M']
-    : [...both, '--skip-log-bin', '--performance-schema=OFF', '--loose-mysqlx=OFF', '--loose-innodb-redo-log-capacity=32M']
+    : [
+        ...both, '--skip-log-bin', '--performance-schema=OFF', '--loose-mysqlx=OFF',
+        '--loose-innodb-redo-log-capacity=32M'
+      ]
 }
 
 /** Starts a program on a data folder of its own, on a free port of the loopback interface. */
@@ -33,7 +36,10 @@ export async function start (program: Program, from: string): Promise<Server> {
   try {
     const user = userFor(program, folder.path)
     await makeData(program, user, data)
-    const command = [...words(program, user, data), ...settings(program.kind), ...(program.kind === 'mysql' ? ['--secure-file-priv=NULL'] : [])]
+    const command = [
+      ...words(program, user, data), ...settings(program.kind),
+      ...(program.kind === 'mysql' ? ['--secure-file-priv=NULL'] : [])
+    ]
     const { engine, kill } = await listen(command, program.env, data)
     return { engine, from, stop: () => { kill(); folder.remove() } }
   } catch (error) {
@@ -51,7 +57,8 @@ interface Running { engine: Engine, kill: () => void }
 async function listen (command: string[], env: Program['env'], data: string, attempts = 3): Promise<Running> {
   const port = await freePort()
   const log = join(data, `log-${port}.err`) // without a suffix the servers choose another name
-  // in its own folder: a server that starts deletes the temporary tables of all servers that have theirs in the same one
+  // in its own folder: a server that starts deletes the temporary tables of all servers that have theirs in the same
+  // one
   const child = spawnServer([...command, `--tmpdir=${data}`, '--bind-address=127.0.0.1', `--port=${port}`,
     `--socket=${join(data, 's')}`, `--pid-file=${join(data, 'pid')}`, `--log-error=${log}`], env)
   const kill = atExit(() => { child.kill('SIGKILL') }) // no data are worth an orderly shutdown

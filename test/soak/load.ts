@@ -22,7 +22,16 @@ const asks: ReadonlyArray<readonly [often: number, ask: () => Ask]> = [
   [20, () => ({ body: verb('select', { filters: { id: id() } }) })],
   [10, () => ({ body: verb('select', { orderBy: 'id DESC', limit: 1 + random(1000) }) })],
   // statements of many shapes, more than are kept
-  [10, () => ({ body: verb('select', { columns: ['id'], filters: { $or: Array.from({ length: 1 + random(40) }, () => ({ id: Array.from({ length: 1 + random(30) }, id), name: { $ne: name() } })) } }) })],
+  [10, () => ({
+    body: verb('select', {
+      columns: ['id'],
+      filters: {
+        $or: Array.from(
+          { length: 1 + random(40) }, () => ({ id: Array.from({ length: 1 + random(30) }, id), name: { $ne: name() } })
+        )
+      }
+    })
+  })],
   [10, () => ({ body: insert() })],
   [10, () => ({ body: verb('update', { data: { note: name() }, filters: { id: id() } }) })],
   [5, () => ({ body: verb('delete', { filters: { $and: [added, { id: { $lt: 1e15 } }] } }) })],
@@ -40,7 +49,10 @@ const asks: ReadonlyArray<readonly [often: number, ask: () => Ask]> = [
 ]
 const bag = asks.flatMap(([often, ask]) => Array<() => Ask>(often).fill(ask))
 
-/** `address`: where the tables are. `clients`: how many ask at once, each on connections that are kept and now and then lost. */
+/**
+ * `address`: where the tables are. `clients`: how many ask at once, each on connections that are kept and now and then
+ * lost.
+ */
 export function startLoad (address: string, token: string, clients: number): Load {
   const answers = new Map<number, number>()
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
@@ -67,9 +79,16 @@ export function startLoad (address: string, token: string, clients: number): Loa
 function send (agent: Agent, address: string, token: string, ask: Ask): Promise<number> {
   const { table = 'customers', body, leave = false } = ask
   return new Promise((resolve) => {
-    const outgoing = request(new URL(table, address), { method: 'POST', agent, headers: { authorization: `Bearer ${ask.token ?? token}`, 'content-type': 'application/json' } })
+    const outgoing = request(new URL(table, address), {
+      method: 'POST',
+      agent,
+      headers: {
+        authorization: `Bearer ${ask.token ?? token}`, 'content-type': 'application/json'
+      }
+    })
     outgoing.on('error', () => resolve(0))
-    outgoing.on('response', (answer) => answer.on('error', () => resolve(0)).on('end', () => resolve(answer.statusCode as number)).resume())
+    outgoing.on('response', (answer) =>
+      answer.on('error', () => resolve(0)).on('end', () => resolve(answer.statusCode as number)).resume())
     outgoing.end(body)
     if (leave) setTimeout(() => outgoing.destroy(), random(20))
   })

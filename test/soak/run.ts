@@ -1,6 +1,7 @@
 /**
- * `npm run soak`: the program under a mixed load for ten minutes (SOAK_MINUTES), while its catalog is read again and its connections
- * are killed. Prints what it uses every ten seconds; the exit code says whether that stayed flat and every answer was one that may be.
+ * `npm run soak`: the program under a mixed load for ten minutes (SOAK_MINUTES), while its catalog is read again and
+ * its connections are killed. Prints what it uses every ten seconds; the exit code says whether that stayed flat and
+ * every answer was one that may be.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -65,7 +66,9 @@ async function soak (database: TestDatabase): Promise<string[]> {
   const end = new AbortController()
   const disturbed = disturb(database, child, end.signal)
   const samples: Sample[] = []
-  console.log([`| ${HEAD.join(' | ')} |`, `|${HEAD.map((name) => '-'.repeat(name.length + 1) + ':').join('|')}|`].join('\n'))
+  console.log(
+    [`| ${HEAD.join(' | ')} |`, `|${HEAD.map((name) => '-'.repeat(name.length + 1) + ':').join('|')}|`].join('\n')
+  )
   for (let answered = 0, seconds = PERIOD; seconds <= Number(SOAK_MINUTES) * 60; seconds += PERIOD) {
     await sleep(PERIOD * 1000)
     const all = Array.from(load.answers.values()).reduce((sum, count) => sum + count, 0)
@@ -85,8 +88,12 @@ async function soak (database: TestDatabase): Promise<string[]> {
 /** What is wrong; nothing, where all is well. */
 function verdict (samples: readonly Sample[], answers: ReadonlyMap<number, number>, code: number | null): string[] {
   const slope = slopeOf(samples)
-  console.log(`answers by status: ${[...answers].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', ')}`)
-  console.log(`heap gained in the second half: ${(slope / 1024).toFixed(1)} KiB a minute, ${(MAX_SLOPE / 1024).toFixed(0)} are allowed`)
+  console.log(
+    `answers by status: ${[...answers].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', ')}`
+  )
+  console.log(
+    `heap gained in the second half: ${(slope / 1024).toFixed(1)} KiB a minute, ${(MAX_SLOPE / 1024).toFixed(0)} are allowed`
+  )
   return [
     ...samples.length >= ENOUGH && slope > MAX_SLOPE ? ['the heap grows'] : [],
     ...[...answers.keys()].filter((status) => !EXPECTED.has(status)).map((status) => `answers of status ${status}`),
@@ -96,8 +103,12 @@ function verdict (samples: readonly Sample[], answers: ReadonlyMap<number, numbe
 
 const [engine] = await engines()
 if (engine === undefined) throw new Error('no server')
-console.log(`${engine.name} ${engine.version}, ${SOAK_MINUTES} minutes, ${SOAK_CLIENTS} clients; MiB after garbage was collected`)
-const database = await createTestDatabase(engine, [...shop.mysql, 'create view slow as select id, sleep(0.3) as slept from customers'])
+console.log(
+  `${engine.name} ${engine.version}, ${SOAK_MINUTES} minutes, ${SOAK_CLIENTS} clients; MiB after garbage was collected`
+)
+const database = await createTestDatabase(engine, [
+  ...shop.mysql, 'create view slow as select id, sleep(0.3) as slept from customers'
+])
 try {
   const faults = await soak(database)
   console.log(faults.length === 0 ? 'flat' : `NOT WELL: ${faults.join('; ')}`)

@@ -15,11 +15,17 @@ import { mysqlColumn, tableOf } from '../support/tables.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-const times = <T> (count: number, make: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => make(index))
-const createTable = (): Table => tableOf({ columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int')) })
-const ask = (table: Table, values: number): void => { compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql') }
+const times = <T> (count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+const createTable = (): Table => tableOf({
+  columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int'))
+})
+const ask = (table: Table, values: number): void => {
+  compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql')
+}
 
-t.test('statements of 1,000 tables stay within the limit of the process, and are released with their tables', async (t) => {
+t.test('statements of 1,000 tables stay within the limit of the process, and are released ' +
+  'with their tables', async (t) => {
   const bound = 16 * 1024 * 1024
   collectGarbage()
   const before = process.memoryUsage().heapUsed
@@ -29,7 +35,9 @@ t.test('statements of 1,000 tables stay within the limit of the process, and are
   for (const table of tables) for (let length = 1; length <= 6; length++) ask(table, length)
   collectGarbage()
   const full = process.memoryUsage().heapUsed
-  t.comment(`${tables.length} tables: ${empty - before} bytes; statements: ${full - empty} bytes, the last ones counted as ${statementCache.bytes}`)
+  t.comment(
+    `${tables.length} tables: ${empty - before} bytes; statements: ${full - empty} bytes, the last ones counted as ${statementCache.bytes}`
+  )
   t.ok(statementCache.bytes <= bound)
   t.ok(full - empty < 2 * bound, `${full - empty} bytes`)
   const last = new WeakRef(tables.at(-2) as Table)
@@ -38,5 +46,7 @@ t.test('statements of 1,000 tables stay within the limit of the process, and are
     await sleep(20)
     collectGarbage()
   }
-  t.equal(last.deref(), undefined, 'a kept statement does not keep its table, so that the memory of earlier catalogs is freed')
+  t.equal(
+    last.deref(), undefined, 'a kept statement does not keep its table, so that the memory of earlier catalogs is freed'
+  )
 })

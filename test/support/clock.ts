@@ -4,7 +4,10 @@ import type { Test } from 'tap'
 
 type Ends = Pick<Test, 'teardown'>
 
-/** Moves the clock that measures durations, `performance.now()`, until the test ends. Timers and the time of the day are as they were. */
+/**
+ * Moves the clock that measures durations, `performance.now()`, until the test ends. Timers and the time of the day are
+ * as they were.
+ */
 export function movableClock (t: Ends): { pass (milliseconds: number): void } {
   const { now } = performance
   let passed = 0
@@ -23,10 +26,13 @@ export function stoppedDate (t: Ends): { pass (milliseconds: number): void } {
 interface FakeTimer extends Pick<NodeJS.Timeout, 'ref' | 'unref' | 'hasRef' | 'refresh'> { readonly run: () => void }
 
 /**
- * Stops timers, the time of the day and `performance.now()` until the test ends. `pass` moves all of them, and lets what they start come to rest;
- * `setDate` sets the time of the day. The mock of node:test loses timers that are set after a mock of another test was reset.
+ * Stops timers, the time of the day and `performance.now()` until the test ends. `pass` moves all of them, and lets
+ * what they start come to rest; `setDate` sets the time of the day. The mock of node:test loses timers that are set
+ * after a mock of another test was reset.
  */
-export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds: number): Promise<void>, setDate (time: number): void } {
+export function stoppedClock (t: Ends, start = Date.now()): {
+  pass (milliseconds: number): Promise<void>, setDate (time: number): void
+} {
   const real = { setTimeout, setInterval, clearTimeout, clearInterval }
   const { now } = performance
   // whole, so that a duration of 500 ms is not a fraction shorter
@@ -35,7 +41,9 @@ export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds
   let date = start
   /** When each timer is due, in `passed`. */
   const due = new Map<FakeTimer, number>()
-  const create = (isRepeated: boolean) => (callback: (...values: unknown[]) => void, delay = 1, ...values: unknown[]): FakeTimer => {
+  const create = (
+    isRepeated: boolean
+  ) => (callback: (...values: unknown[]) => void, delay = 1, ...values: unknown[]): FakeTimer => {
     const timer: FakeTimer = {
       run: () => {
         due.delete(timer)
@@ -53,8 +61,12 @@ export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds
     }
     return timer.refresh() as never
   }
-  const clear = (timer: unknown): void => { if (!due.delete(timer as FakeTimer)) real.clearTimeout(timer as NodeJS.Timeout) }
-  Object.assign(globalThis, { setTimeout: create(false), setInterval: create(true), clearTimeout: clear, clearInterval: clear })
+  const clear = (timer: unknown): void => {
+    if (!due.delete(timer as FakeTimer)) real.clearTimeout(timer as NodeJS.Timeout)
+  }
+  Object.assign(globalThis, {
+    setTimeout: create(false), setInterval: create(true), clearTimeout: clear, clearInterval: clear
+  })
   performance.now = () => startOfDurations + passed
   replaceDate(t, () => date + passed)
   t.teardown(() => {
@@ -67,7 +79,9 @@ export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds
       const end = passed + milliseconds
       await settle()
       for (;;) {
-        const [timer, time] = [...due].reduce<[FakeTimer?, number?]>((first, next) => next[1] < (first[1] ?? Infinity) ? next : first, [])
+        const [timer, time] = [...due].reduce<[FakeTimer?, number?]>(
+          (first, next) => next[1] < (first[1] ?? Infinity) ? next : first, []
+        )
         if (timer === undefined || time === undefined || time > end) break
         passed = time
         timer.run()
@@ -83,7 +97,8 @@ export function stoppedClock (t: Ends, start = Date.now()): { pass (milliseconds
 function replaceDate (t: Ends, now: () => number): void {
   const real = Date
   globalThis.Date = new Proxy(real, {
-    construct: (target, values, newTarget: typeof Date) => Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget),
+    construct: (target, values, newTarget: typeof Date) =>
+      Reflect.construct(target, values.length === 0 ? [now()] : values, newTarget),
     get: (target, name) => name === 'now' ? now : Reflect.get(target, name)
   })
   t.teardown(() => { globalThis.Date = real })

@@ -1,4 +1,7 @@
-/** Runs the program `row-query` in this process, which takes a hundredth of the time of a process of its own. Of each command one test starts the program. */
+/**
+ * Runs the program `row-query` in this process, which takes a hundredth of the time of a process of its own. Of each
+ * command one test starts the program.
+ */
 import type { Test } from 'tap'
 import { INHERITED, temporaryFolder, type Ended, type Start } from './row-query.ts'
 
@@ -12,8 +15,16 @@ interface Run extends Pick<Start, 'env' | 'cwd'> {
 const runCommand = async (): Promise<unknown> => await import(`../../src/cli/run.ts?${++count}`)
 
 /** What the program ends with. It sees only these variables, and its working directory is one of the test. */
-export async function runInProcess (t: Test, args: readonly string[], { env = {}, cwd, load = runCommand }: Run = {}): Promise<Ended> {
-  const outer = { env: process.env, argv: process.argv, cwd: process.cwd(), exitCode: process.exitCode, emitWarning: process.emitWarning }
+export async function runInProcess (
+  t: Test, args: readonly string[], { env = {}, cwd, load = runCommand }: Run = {}
+): Promise<Ended> {
+  const outer = {
+    env: process.env,
+    argv: process.argv,
+    cwd: process.cwd(),
+    exitCode: process.exitCode,
+    emitWarning: process.emitWarning
+  }
   const streams = [process.stdout, process.stderr].map((stream) => ({ stream, listeners: stream.listeners('error') }))
   // a file that has begun its tests may still ask for the engines
   const { TEST_ENGINES = '[]' } = outer.env
@@ -27,7 +38,11 @@ export async function runInProcess (t: Test, args: readonly string[], { env = {}
     return { code: Number(process.exitCode), stdout: textOf('stdout'), stderr: textOf('stderr') }
   } finally {
     for (const { restore } of Object.values(written)) restore()
-    for (const { stream, listeners } of streams) for (const listener of stream.listeners('error')) if (!listeners.includes(listener)) stream.off('error', listener as () => void)
+    for (const { stream, listeners } of streams) {
+      for (const listener of stream.listeners(
+        'error'
+      )) if (!listeners.includes(listener)) stream.off('error', listener as () => void)
+    }
     process.chdir(outer.cwd)
     process.env = outer.env
     process.argv = outer.argv

@@ -22,4 +22,5 @@ export function conditionText (condition: Condition): string {
   }
 }
 
-export const orderText = (order: readonly Order[]): string => order.map(({ column, direction, isNullGreatest }) => `${column.name} ${direction}${isNullGreatest === true ? ' null greatest' : ''}`).join(', ')
+export const orderText = (order: readonly Order[]): string => order.map(({ column, direction, isNullGreatest }) =>
+  `${column.name} ${direction}${isNullGreatest === true ? ' null greatest' : ''}`).join(', ')

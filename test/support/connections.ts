@@ -13,8 +13,8 @@ export interface Connection {
 }
 
 /**
- * Returns all connections to the server. By SHOW, because on MySQL the table `information_schema.processlist` cannot be read
- * (ER_CANNOT_CONVERT_STRING) while any connection, also one of another test, runs a statement with an emoji.
+ * Returns all connections to the server. By SHOW, because on MySQL the table `information_schema.processlist` cannot be
+ * read (ER_CANNOT_CONVERT_STRING) while any connection, also one of another test, runs a statement with an emoji.
  */
 export async function allConnections (sql: Sql): Promise<Connection[]> {
   const rows = await sql('show full processlist')
@@ -29,16 +29,20 @@ export async function connections ({ sql }: { sql: Sql }): Promise<Connection[]>
 
 /** Returns the connections to the test's database that run a statement with this beginning. */
 export async function runners ({ sql }: { sql: Sql }, start = ''): Promise<Array<Connection & { info: string }>> {
-  return (await connections({ sql })).flatMap((connection) => connection.info?.startsWith(start) === true ? { ...connection, info: connection.info } : [])
+  return (await connections({ sql })).flatMap(
+    (connection) => connection.info?.startsWith(start) === true ? { ...connection, info: connection.info } : []
+  )
 }
 
 /**
- * Returns those of them that wait for the lock of a row: they may run for a while before. The table `information_schema.innodb_trx` does not change
- * as long as it is read more often than every 0.1 s.
+ * Returns those of them that wait for the lock of a row: they may run for a while before. The table
+ * `information_schema.innodb_trx` does not change as long as it is read more often than every 0.1 s.
  */
 export async function waiters ({ sql }: { sql: Sql }, start: string): Promise<Array<Connection & { info: string }>> {
   const [{ Status: status }] = await sql('show engine innodb status') as [{ Status: string }]
-  const waiting = new Set(status.split('---TRANSACTION').filter((text) => text.includes('LOCK WAIT')).map((text) => Number(/(?:MySQL|MariaDB) thread id (\d+)/.exec(text)?.[1])))
+  const waiting = new Set(status.split('---TRANSACTION').filter((text) => text.includes('LOCK WAIT')).map(
+    (text) => Number(/(?:MySQL|MariaDB) thread id (\d+)/.exec(text)?.[1])
+  ))
   return (await runners({ sql }, start)).filter(({ id }) => waiting.has(id))
 }
 

@@ -34,7 +34,10 @@ export interface DialectOptions {
   readonly settings?: Partial<Omit<MysqlSettings, 'address'>>
 }
 
-export async function onEachDialect (t: Test, name: string, { schema, only, settings }: DialectOptions, run: (t: Test, dialect: DialectTest) => Promise<void>): Promise<void> {
+export async function onEachDialect (
+  t: Test, name: string, { schema, only, settings }: DialectOptions,
+  run: (t: Test, dialect: DialectTest) => Promise<void>
+): Promise<void> {
   const limits = { pool: { size: 2, queue: 10, wait: 5000 }, statementTimeout: 5000, ...settings }
   for (const engine of await enginesAndSqlite(only)) {
     const engineName = (typeof engine === 'string' ? engine : engine.name) as EngineName
@@ -49,7 +52,13 @@ export async function onEachDialect (t: Test, name: string, { schema, only, sett
           await dialect.close()
           direct.close()
         })
-        return await run(t as Test, { ...await compilers(dialect), engine: 'sqlite', dialect, proxy: undefined, sql: async (statement, values = []) => direct.prepare(statement).all(...values as []) })
+        return await run(t as Test, {
+          ...await compilers(dialect),
+          engine: 'sqlite',
+          dialect,
+          proxy: undefined,
+          sql: async (statement, values = []) => direct.prepare(statement).all(...values as [])
+        })
       }
       const database = await createTestDatabase(engine, schema.mysql)
       const proxy = await createProxy(database.url)
@@ -67,7 +76,8 @@ export async function onEachDialect (t: Test, name: string, { schema, only, sett
 async function compilers (dialect: Dialect): Promise<Pick<DialectTest, 'statement' | 'sink'>> {
   const { tables } = createCatalog(await dialect.introspect(), 0)
   return {
-    statement: (table, body) => compilePlan(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
+    statement: (table, body) =>
+      compilePlan(createPlan(body as Body, alone(tables.get(table) as Table), LIMITS), dialect.engine),
     sink: (table) => new ResponseSink((tables.get(table) as Table).columnList, 2 ** 20)
   }
 }

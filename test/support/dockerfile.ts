@@ -30,7 +30,9 @@ export function readDockerfile (): Stage[] {
 
 /** The names that .dockerignore lets through: it ignores everything else. */
 export function readContext (): string[] {
-  const [all, ...names] = readDocument('.dockerignore').split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const [all, ...names] = readDocument('.dockerignore').split('\n').filter(
+    (line) => line !== '' && !line.startsWith('#')
+  )
   if (all !== '*') throw new Error('.dockerignore must ignore everything first')
   return names.map((line) => line.replace(/^!/, ''))
 }
@@ -49,7 +51,9 @@ export type RunCommand = (command: string, cwd: string) => Promise<void>
 export const runInShell: RunCommand = async (command, cwd) => { await call(cwd, 'sh', '-c', command) }
 
 /** Builds a stage in an empty folder. COPY takes only what the context has. */
-export async function buildStage (stage: Stage, folder: string, { context, others, run = runInShell }: { context: string, others: ReadonlyMap<string, string>, run?: RunCommand }): Promise<Built> {
+export async function buildStage (stage: Stage, folder: string, { context, others, run = runInShell }: {
+  context: string, others: ReadonlyMap<string, string>, run?: RunCommand
+}): Promise<Built> {
   let workdir = '/'
   const env: Record<string, string> = {}
   const inside = (path: string): string => join(folder, isAbsolute(path) ? path : join(workdir, path))
@@ -67,7 +71,11 @@ export async function buildStage (stage: Stage, folder: string, { context, other
         const sources = paths.split(' ')
         const target = sources.pop() as string
         const source = from === undefined ? context : others.get(from) as string
-        for (const path of sources) cpSync(join(source, path), target.endsWith('/') ? join(inside(target), basename(path)) : inside(target === '.' ? basename(path) : target), { recursive: true, verbatimSymlinks: true })
+        for (const path of sources) {
+          cpSync(join(source, path), target.endsWith('/')
+            ? join(inside(target), basename(path))
+            : inside(target === '.' ? basename(path) : target), { recursive: true, verbatimSymlinks: true })
+        }
         break
       }
       case 'RUN':
@@ -78,9 +86,14 @@ export async function buildStage (stage: Stage, folder: string, { context, other
   return { folder, workdir: inside('.'), env }
 }
 
-/** The list of an exec form, with the paths of the folder. @throws Error for the shell form, in which a shell would get the signals */
+/**
+ * The list of an exec form, with the paths of the folder. @throws Error for the shell form, in which a shell would get
+ * the signals
+ */
 export function readExec (value: string, { folder }: Pick<Built, 'folder'>): string[] {
   const [, list] = /(\[.*\])$/.exec(value) ?? []
   if (list === undefined) throw new Error(`not the exec form: ${value}`)
-  return (JSON.parse(list) as string[]).map((word) => word === 'node' ? process.execPath : word.replace(/^\//, `${folder}/`))
+  return (JSON.parse(list) as string[]).map(
+    (word) => word === 'node' ? process.execPath : word.replace(/^\//, `${folder}/`)
+  )
 }

@@ -5,19 +5,34 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { TOKEN, type Answer } from './service.ts'
 
 /** GET /api{path} */
-export async function get ({ app }: Server, path: string, { token = TOKEN, headers = {}, method = 'GET' }: { token?: string | null, headers?: Record<string, string>, method?: 'GET' | 'HEAD' | 'PUT' } = {}): Promise<Answer> {
-  const response = await app.inject({ method, url: `/api${path}`, headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers } })
+export async function get ({ app }: Server, path: string, { token = TOKEN, headers = {}, method = 'GET' }: {
+  token?: string | null, headers?: Record<string, string>, method?: 'GET' | 'HEAD' | 'PUT'
+} = {}): Promise<Answer> {
+  const response = await app.inject({
+    method, url: `/api${path}`, headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...headers }
+  })
   const isJson = String(response.headers['content-type']).startsWith('application/json') && response.body !== ''
-  return { status: response.statusCode, headers: response.headers, text: response.body, json: isJson ? JSON.parse(response.body) : undefined }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: response.body,
+    json: isJson
+      ? JSON.parse(response.body)
+      : undefined
+  }
 }
 
 /** Creates the configuration of a token that equals its name. */
-export function tokenFor (name: string, permissions: NonNullable<TokenOptions['permissions']>, databases?: TokenOptions['databases']): TokenOptions {
+export function tokenFor (
+  name: string, permissions: NonNullable<TokenOptions['permissions']>, databases?: TokenOptions['databases']
+): TokenOptions {
   return { name, sha256: hashToken(name), permissions, ...(databases !== undefined && { databases }) }
 }
 
 /** Returns all references in a document. */
 export function referencesIn (value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, item]) => key === '$ref' && typeof item === 'string' ? [item] : referencesIn(item))
+  return Object.entries(value).flatMap(
+    ([key, item]) => key === '$ref' && typeof item === 'string' ? [item] : referencesIn(item)
+  )
 }

@@ -1,7 +1,7 @@
 /**
- * A proxy that makes a MySQL or MariaDB server answer like an engine derived from MySQL, as far as the service can tell: it
- * greets with the version of the engine, reads version comments as the engine does, refuses what its grammar lacks, and
- * ignores, stores or rescopes variables. The rules of each engine are in engine-rules.ts.
+ * A proxy that makes a MySQL or MariaDB server answer like an engine derived from MySQL, as far as the service can
+ * tell: it greets with the version of the engine, reads version comments as the engine does, refuses what its grammar
+ * lacks, and ignores, stores or rescopes variables. The rules of each engine are in engine-rules.ts.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { checksQuery, columnsQuery, foreignKeysQuery, indexesQuery } from '../../src/sql/mysql-catalog.ts'
@@ -81,7 +81,8 @@ const QUOTED_OR_COMMENT = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`(?:[^`]|``
 
 /** Replaces comments as the engine reads them. */
 const uncomment = (sql: string, { executes }: EngineRules): string =>
-  sql.replace(QUOTED_OR_COMMENT, (found, mark: '!' | 'M!' | 'T!' | undefined, version: string | undefined, text: string | undefined) => {
+  sql.replace(QUOTED_OR_COMMENT, (found, mark: '!' | 'M!' | 'T!' | undefined, version: string
+    | undefined, text: string | undefined) => {
     if (text === undefined) return found
     return mark !== undefined && executes(mark, Number(version ?? 0)) ? text : ' '
   })
@@ -99,7 +100,9 @@ const IN_MARIADB: Readonly<Record<string, string>> = {
 }
 
 /** Catalog queries of MySQL in the form of MariaDB. */
-const catalogQueries = new Map([columnsQuery, indexesQuery, foreignKeysQuery, checksQuery].map((query) => [query(false), query(true)]))
+const catalogQueries = new Map(
+  [columnsQuery, indexesQuery, foreignKeysQuery, checksQuery].map((query) => [query(false), query(true)])
+)
 
 /** One session of the engine. */
 class EngineSession {
@@ -173,8 +176,11 @@ export async function createEngineProxy (target: string, rules: EngineRules, bac
       const sql = uncomment(payload.toString('latin1', 1), rules)
       statements.push(sql)
       const taken = session.take(sql)
-      if (typeof taken === 'string') upstream.write(frame(0, Buffer.concat([payload.subarray(0, 1), Buffer.from(taken, 'latin1')])))
-      else client.write(errorPacket(...taken))
+      if (typeof taken === 'string') {
+        upstream.write(
+          frame(0, Buffer.concat([payload.subarray(0, 1), Buffer.from(taken, 'latin1')]))
+        )
+      } else client.write(errorPacket(...taken))
     }
     // a command begins with packet 0; the packets of the handshake have later numbers
     client.on('data', packets((sequence, payload) => {

@@ -1,4 +1,6 @@
-/** All ways in which a body reaches the table `customers` of a service, each of which returns the error that it gets. */
+/**
+ * All ways in which a body reaches the table `customers` of a service, each of which returns the error that it gets.
+ */
 import Fastify from 'fastify'
 import type { Test } from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
@@ -29,8 +31,11 @@ export async function openEntrances (t: Test, service: Service): Promise<(body: 
         const { result, error } = (await send(service, tool)).json
         return error ?? result.structuredContent
       },
-      ...verb === 'select' && { QUERY: async () => errorOf(await service.post('customers', text, { method: 'QUERY' })) },
-      'in process': () => rows.execute({ database: 'shop', table: 'customers', body: body as never, grant }).catch((error: unknown) => error)
+      ...verb === 'select' &&
+        { QUERY: async () => errorOf(await service.post('customers', text, { method: 'QUERY' })) },
+      'in process': () => rows.execute({ database: 'shop', table: 'customers', body: body as never, grant }).catch(
+        (error: unknown) => error
+      )
     }
   }
 }

@@ -15,10 +15,16 @@ export function createFile (t: Test, sql: string): { url: string, database: Data
   return { url: `sqlite:${path}`, database }
 }
 
-export async function start (t: Test, url: string, prefix = '/api', options = {}, create = createServer): Promise<Server & { log: string[] }> {
+export async function start (
+  t: Test, url: string, prefix = '/api', options = {}, create = createServer
+): Promise<Server & { log: string[] }> {
   const log: string[] = []
   const server = await create({
-    options: { databases: { shop: { url } }, tokens: [{ name: 'me', sha256: hashToken(TOKEN), permissions: ['select'] }], ...options },
+    options: {
+      databases: { shop: { url } },
+      tokens: [{ name: 'me', sha256: hashToken(TOKEN), permissions: ['select'] }],
+      ...options
+    },
     prefix,
     logLevel: 'info',
     logStream: { write: (line) => { log.push(line) } }
@@ -28,6 +34,8 @@ export async function start (t: Test, url: string, prefix = '/api', options = {}
 }
 
 export async function select ({ app }: Server, url: string) {
-  const response = await app.inject({ method: 'POST', url, headers: { authorization: `Bearer ${TOKEN}` }, payload: { verb: 'select' } })
+  const response = await app.inject({
+    method: 'POST', url, headers: { authorization: `Bearer ${TOKEN}` }, payload: { verb: 'select' }
+  })
   return { status: response.statusCode, json: response.json() }
 }

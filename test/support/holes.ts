@@ -58,18 +58,33 @@ function attempt (plan: () => Plan): Plan | Error {
 
 export type Outcome = 'bound' | 'refused' | 'needs values' | 'not planned'
 
-/** Plans `body` with a hole for each value, and returns what binds it. @throws if it is refused although the body is not */
-export function planWithHoles (body: Body, { source, limits }: Planning): { readonly every: EveryValue, readonly plan: Plan | Error } {
+/**
+ * Plans `body` with a hole for each value, and returns what binds it. @throws if it is refused although the body is not
+ */
+export function planWithHoles (body: Body, { source, limits }: Planning): {
+  readonly every: EveryValue, readonly plan: Plan | Error
+} {
   const every = new EveryValue()
   const plan = attempt(() => createPlan(body, source, { ...limits, standIns: every }))
   return { every, plan }
 }
 
-/** Binds the values of another body of the same shape, and compares the plan with the one that is made of it. @throws if they differ */
-export function requireSame ({ every, plan }: ReturnType<typeof planWithHoles>, other: Body, { source, limits }: Planning): Outcome {
+/**
+ * Binds the values of another body of the same shape, and compares the plan with the one that is made of it. @throws if
+ * they differ
+ */
+export function requireSame (
+  { every, plan }: ReturnType<typeof planWithHoles>, other: Body, { source, limits }: Planning
+): Outcome {
   const planned = attempt(() => createPlan(other, source, limits))
-  if (plan instanceof Error) return planned instanceof Error ? 'not planned' : failed(`is refused without the values: ${plan.message}`, other)
-  const bound = attempt(() => bind(plan, every.holes, (key) => valueAt(other, (every.places.get(key as string) as Place).path)))
+  if (plan instanceof Error) {
+    return planned instanceof Error
+      ? 'not planned'
+      : failed(`is refused without the values: ${plan.message}`, other)
+  }
+  const bound = attempt(
+    () => bind(plan, every.holes, (key) => valueAt(other, (every.places.get(key as string) as Place).path))
+  )
   if (bound instanceof NeedsValues) {
     if (planned instanceof Error) return 'refused'
     // in filters such a value is a constant
@@ -92,7 +107,8 @@ function failed (why: string, body: Body): never {
 export function differenceOf (one: any, other: any, path: readonly string[]): string | undefined {
   if (Object.is(one, other)) return undefined
   const where = path.join('.')
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return `${where}: ${String(one)}, ${String(other)}`
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null ||
+    other === null) return `${where}: ${String(one)}, ${String(other)}`
   if (Buffer.isBuffer(one)) return Buffer.isBuffer(other) && one.equals(other) ? undefined : where
   if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return where
   if (one instanceof Set) return differenceOf([...one], [...other], path)

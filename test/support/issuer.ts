@@ -11,7 +11,13 @@ export const ISSUER = 'https://login.example.com/'
 export const AUDIENCE = 'rows'
 
 /** A pair of keys for one algorithm, and its public key as a member of a key set. */
-export interface Pair { readonly alg: SignatureAlgorithm, readonly kid: string, readonly privateKey: KeyObject, readonly publicKey: KeyObject, readonly jwk: JWK }
+export interface Pair {
+  readonly alg: SignatureAlgorithm,
+  readonly kid: string,
+  readonly privateKey: KeyObject,
+  readonly publicKey: KeyObject,
+  readonly jwk: JWK
+}
 
 const generators = {
   RS: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
@@ -28,7 +34,10 @@ export async function createPair (kid: string, alg: SignatureAlgorithm = 'ES256'
 export interface SignOptions { readonly header?: Record<string, unknown>, readonly key?: KeyObject | Uint8Array }
 
 /** Signs claims that are valid for five minutes; `claims` replaces them, and removes those that are undefined. */
-export async function sign ({ alg, kid, privateKey }: Pick<Pair, 'alg' | 'kid' | 'privateKey'>, claims: Record<string, unknown> = {}, { header = {}, key = privateKey }: SignOptions = {}): Promise<string> {
+export async function sign (
+  { alg, kid, privateKey }: Pick<Pair, 'alg' | 'kid' | 'privateKey'>, claims: Record<string, unknown> = {},
+  { header = {}, key = privateKey }: SignOptions = {}
+): Promise<string> {
   const now = Math.floor(Date.now() / 1000)
   const payload = { iss: ISSUER, aud: AUDIENCE, sub: 'user-1', exp: now + 300, role: 'reader', ...claims }
   return await new SignJWT(payload).setProtectedHeader(JSON.parse(JSON.stringify({ alg, kid, ...header }))).sign(key)
@@ -42,7 +51,9 @@ export async function signText ({ alg, kid, privateKey }: Pair, text: string | B
 
 /** Signs a token whose header is written by `write`, which jose would not do. */
 export function signParts ({ alg, kid, privateKey }: Pair, write: (header: string) => string, text: string): string {
-  const parts = [write(JSON.stringify({ alg, kid })), text].map((part) => Buffer.from(part).toString('base64url')).join('.')
+  const parts = [write(JSON.stringify({ alg, kid })), text].map((part) => Buffer.from(part).toString('base64url')).join(
+    '.'
+  )
   const signature = signBytes('sha256', Buffer.from(parts), { key: privateKey, dsaEncoding: 'ieee-p1363' })
   return `${parts}.${signature.toString('base64url')}`
 }

@@ -8,8 +8,15 @@ export const NDJSON = 'application/x-ndjson'
 export interface LoadOptions { query?: string, type?: string, token?: string, headers?: Record<string, string> }
 
 /** Sends the rows of a body to a table. */
-export const load = ({ server }: Service, table: string, body: string | Buffer | Readable, { query = '', type = CSV, token = TOKEN, headers = {} }: LoadOptions = {}): Promise<Answer> =>
-  server.app.inject({ method: 'POST', url: `/api/shop/${table}${query}`, headers: { authorization: `Bearer ${token}`, 'content-type': type, ...headers }, payload: body })
+export const load = ({ server }: Service, table: string, body: string
+  | Buffer
+  | Readable, { query = '', type = CSV, token = TOKEN, headers = {} }: LoadOptions = {}): Promise<Answer> =>
+  server.app.inject({
+    method: 'POST',
+    url: `/api/shop/${table}${query}`,
+    headers: { authorization: `Bearer ${token}`, 'content-type': type, ...headers },
+    payload: body
+  })
     .then(({ statusCode: status, headers, body: text }) => ({ status, headers, text, json: JSON.parse(text) }))
 
 /** Lines `s0`, `s1` and so on, with a line for a header before them. */

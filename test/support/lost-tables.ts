@@ -14,5 +14,7 @@ export async function untilStatus (status: number, ask: () => Promise<Answer>): 
 
 /** What was there a moment ago may come back. */
 export function isLost (t: Test, { status, headers, json }: Answer, why: string): void {
-  t.match({ status, json, retryAfter: headers['retry-after'] }, { status: 503, json: { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } }, retryAfter: '1' }, why)
+  t.match({ status, json, retryAfter: headers['retry-after'] }, {
+    status: 503, json: { success: false, data: {}, error: { code: 'DATABASE_UNAVAILABLE' } }, retryAfter: '1'
+  }, why)
 }

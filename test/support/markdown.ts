@@ -5,7 +5,11 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The documents for users and contributors, from the root of the project. */
-export const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'examples/README.md', 'plugins/README.md', 'src/README.md', 'bench/README.md', ...readdirSync(`${ROOT}docs`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')).sort().map((name) => `docs/${name}`)]
+export const DOCUMENTS = [
+  'README.md', 'CONTRIBUTING.md', 'examples/README.md', 'plugins/README.md', 'src/README.md', 'bench/README.md',
+  ...readdirSync(`${ROOT}docs`, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md')).sort()
+    .map((name) => `docs/${name}`)
+]
 
 export interface CodeBlock {
   /** The info string: `sh`, `json config`. */
@@ -19,7 +23,9 @@ export function readDocument (path: string): string {
 
 /** Returns the fenced code blocks of a document, including those in lists, without their indentation. */
 export function codeBlocks (document: string): CodeBlock[] {
-  return Array.from(document.matchAll(/^( *)```([^\n]*)\n([^]*?)^\1```$/gm), ([, indentation = '', kind = '', text = '']) => ({ kind, text: text.replaceAll(new RegExp(`^${indentation}`, 'gm'), '') }))
+  return Array.from(document.matchAll(/^( *)```([^\n]*)\n([^]*?)^\1```$/gm), (
+    [, indentation = '', kind = '', text = '']
+  ) => ({ kind, text: text.replaceAll(new RegExp(`^${indentation}`, 'gm'), '') }))
 }
 
 /** Returns the cells of the rows of all tables with these headings. */

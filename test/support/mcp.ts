@@ -17,18 +17,24 @@ export interface Called { readonly isError: boolean, readonly result: any, reado
 
 export interface Connected {
   readonly client: Client
-  /** Calls a tool. @throws for an error of JSON-RPC; where the text of the result is not the same JSON as its structure */
+  /**
+   * Calls a tool. @throws for an error of JSON-RPC; where the text of the result is not the same JSON as its structure
+   */
   call (name: string, args?: Record<string, unknown>): Promise<Called>
 }
 
 export async function connect (t: Test, transport: Transport, era: typeof ERAS[number] = 'auto'): Promise<Connected> {
-  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: era, probe: { timeoutMs: PATIENCE.timeout } } })
+  const client = new Client({ name: 'test', version: '1.0.0' }, {
+    versionNegotiation: { mode: era, probe: { timeoutMs: PATIENCE.timeout } }
+  })
   await client.connect(transport, PATIENCE)
   t.teardown(async () => { await client.close() })
   return {
     client,
     async call (name, args = {}) {
-      const { content, structuredContent: result, isError = false } = await client.callTool({ name, arguments: args }, PATIENCE)
+      const { content, structuredContent: result, isError = false } = await client.callTool({
+        name, arguments: args
+      }, PATIENCE)
       const [{ text }] = content as unknown as [{ text: string }]
       t.strictSame(JSON.parse(text), result, 'the text is the same JSON')
       return { isError, result, text }
@@ -37,9 +43,13 @@ export async function connect (t: Test, transport: Transport, era: typeof ERAS[n
 }
 
 /** Connects over HTTP. */
-export async function connectTo (t: Test, service: Service, { token = TOKEN, era }: { token?: string, era?: typeof ERAS[number] } = {}): Promise<Connected> {
+export async function connectTo (t: Test, service: Service, { token = TOKEN, era }: {
+  token?: string, era?: typeof ERAS[number]
+} = {}): Promise<Connected> {
   const url = await addressOf(service)
-  return await connect(t, new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${token}` } } }), era)
+  return await connect(
+    t, new StreamableHTTPClientTransport(url, { requestInit: { headers: { authorization: `Bearer ${token}` } } }), era
+  )
 }
 
 const addresses = new WeakMap<object, Promise<string>>()
@@ -50,18 +60,38 @@ async function addressOf ({ server: { app } }: Service): Promise<URL> {
   return new URL(`${await known}/api/mcp`)
 }
 
-export interface Sent { token?: string | null, headers?: Record<string, string | string[]>, method?: 'POST' | 'GET' | 'DELETE' | 'PUT' | 'OPTIONS' }
+export interface Sent {
+  token?: string
+  | null,
+  headers?: Record<string, string | string[]>,
+  method?: 'POST' | 'GET' | 'DELETE' | 'PUT' | 'OPTIONS'
+}
 
 /** Sends a message, or text, as it is. */
-export async function send ({ server: { app } }: Service, message: unknown, { token = TOKEN, headers = {}, method = 'POST' }: Sent = {}): Promise<Answer> {
+export async function send (
+  { server: { app } }: Service, message: unknown, { token = TOKEN, headers = {}, method = 'POST' }: Sent = {}
+): Promise<Answer> {
   const response = await app.inject({
     method,
     url: '/api/mcp',
-    headers: { ...token !== null && { authorization: `Bearer ${token}` }, ...method === 'POST' && { 'content-type': 'application/json' }, ...headers },
-    ...method === 'POST' && { payload: typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message) }
+    headers: {
+      ...token !== null && { authorization: `Bearer ${token}` },
+      ...method === 'POST' &&
+      { 'content-type': 'application/json' },
+      ...headers
+    },
+    ...method === 'POST' &&
+      { payload: typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message) }
   })
   const isJson = String(response.headers['content-type']).startsWith('application/json')
-  return { status: response.statusCode, headers: response.headers, text: response.body, json: isJson ? JSON.parse(response.body) : undefined }
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    text: response.body,
+    json: isJson
+      ? JSON.parse(response.body)
+      : undefined
+  }
 }
 
 /** The text of a message that calls a tool; `args` may be text, for numbers that JavaScript does not have. */

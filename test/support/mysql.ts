@@ -24,12 +24,15 @@ export async function connect (url: string, options: ConnectionOptions = {}): Pr
 }
 
 export function run (connection: Connection, sql: string, values: unknown[] = []): Promise<unknown> {
-  return new Promise((resolve, reject) => connection.query(sql, values, (error, answer) => error === null ? resolve(answer) : reject(error)))
+  return new Promise((resolve, reject) =>
+    connection.query(sql, values, (error, answer) => error === null ? resolve(answer) : reject(error)))
 }
 
 /** Returns the tables of a database as the service introspects them. */
 export async function readTables (url: string): Promise<ReadonlyMap<string, Table>> {
-  const dialect = createMysqlDialect({ address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000 })
+  const dialect = createMysqlDialect({
+    address: addressOf(url), pool: { size: 1, queue: 1, wait: 5000 }, statementTimeout: 5000
+  })
   try {
     return createCatalog(await dialect.introspect(), 0).tables
   } finally {
@@ -45,7 +48,9 @@ export type SendCommand = typeof sendCommand
 /** Reads rows by mysql2's public interface. */
 const sendPlain: SendCommand = (connection, { packet, sink, listener }) => {
   connection.query({ sql: textOf(packet), rowsAsArray: true, typeCast: false }, async (error, answer) => {
-    for (const row of Array.isArray(answer) ? answer as unknown as Buffer[][] : []) await (sink as ResponseSink).row(row)
+    for (const row of Array.isArray(answer)
+      ? answer as unknown as Buffer[][]
+      : []) await (sink as ResponseSink).row(row)
     listener.done(error)
   })
 }
@@ -54,12 +59,20 @@ const sendPlain: SendCommand = (connection, { packet, sink, listener }) => {
 export const senders: Record<'bytes' | 'plain', SendCommand> = { bytes: sendCommand, plain: sendPlain }
 
 /** Selects all rows of a table with one of the readers. */
-export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
-  const plan = planSelect({ verb: 'select', limit: 1000 }, alone(table), { depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000 })
-  return sendStatement(connection, textOf(writeStatement(compileStatement(plan, 'mysql'))), new ResponseSink(plan.columns, limit), send)
+export function selectAll (connection: Connection, table: Table, send: SendCommand, limit = 256 * MEGABYTE): Promise<{
+  answer: Buffer, tooLarge: number, sink: ResponseSink
+}> {
+  const plan = planSelect({ verb: 'select', limit: 1000 }, alone(table), {
+    depth: 1, conditions: 1, values: 1, pattern: 1000, offset: 100_000
+  })
+  return sendStatement(
+    connection, textOf(writeStatement(compileStatement(plan, 'mysql'))), new ResponseSink(plan.columns, limit), send
+  )
 }
 
-export function sendStatement (connection: Connection, sql: string, sink: ResponseSink, send: SendCommand): Promise<{ answer: Buffer, tooLarge: number, sink: ResponseSink }> {
+export function sendStatement (connection: Connection, sql: string, sink: ResponseSink, send: SendCommand): Promise<{
+  answer: Buffer, tooLarge: number, sink: ResponseSink
+}> {
   let tooLarge = 0
   return new Promise((resolve, reject) => send(connection, {
     packet: writeText(sql),

@@ -1,6 +1,7 @@
 /**
- * The law of named requests by bytes: without `as`, a call has the answer and the effect of its body with the values in place. Random bodies to one table, with members
- * and as operations; parameters in random places, given, left out with a default, or optional.
+ * The law of named requests by bytes: without `as`, a call has the answer and the effect of its body with the values in
+ * place. Random bodies to one table, with members and as operations; parameters in random places, given, left out with
+ * a default, or optional.
  */
 import fc, { type Arbitrary } from 'fast-check'
 import type { Test } from 'tap'
@@ -21,13 +22,25 @@ import { LIMITS } from './sql.ts'
 const limits = { ...LIMITS, include: { levels: 3, members: 10 }, operations: 10, importRow: 1024 }
 
 /** A value of a parameter, as it is given and as it stands in the body. */
-interface Chosen { readonly path: Path, readonly place: Place, readonly value: unknown, readonly use: 'given' | 'default' | 'optional' | 'left out' }
+interface Chosen {
+  readonly path: Path,
+  readonly place: Place,
+  readonly value: unknown,
+  readonly use: 'given'
+  | 'default'
+  | 'optional'
+  | 'left out'
+}
 
-const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null && !JSON.isRawJSON(value)
+const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null &&
+  !JSON.isRawJSON(value)
 
 /** The path of every value within a body. */
 const pathsOf = (tree: unknown, path: Path = []): Path[] => isTree(tree)
-  ? Object.entries(tree).flatMap(([key, value]) => { const inner = [...path, Array.isArray(tree) ? Number(key) : key]; return [inner, ...pathsOf(value, inner)] })
+  ? Object.entries(tree).flatMap(([key, value]) => {
+    const inner = [...path, Array.isArray(tree) ? Number(key) : key]
+    return [inner, ...pathsOf(value, inner)]
+  })
   : []
 
 type Definition = RequestsOptions[string]
@@ -56,14 +69,19 @@ function attempt<Value> (run: () => Value): Value | undefined {
 
 function toRequest (definition: Definition): NamedRequest | undefined {
   const errors: string[] = []
-  const requests = readRequests(errors, { r: definition }, { databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Set(), limits })
+  const requests = readRequests(errors, { r: definition }, {
+    databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Set(), limits
+  })
   return errors.length === 0 ? requests.get('r') : undefined
 }
 
-const define = (table: string | undefined, body: object, chosen: ReadonlyArray<Pick<Chosen, 'path' | 'value' | 'use'>>): Definition => ({
+const define = (table: string
+  | undefined, body: object, chosen: ReadonlyArray<Pick<Chosen, 'path' | 'value' | 'use'>>): Definition => ({
   database: 'shop',
   ...table !== undefined && { table },
-  parameters: Object.fromEntries(chosen.map(({ use, value }, index) => [`p${index}`, use === 'default' ? { default: value } : use === 'given' ? {} : { optional: true }])),
+  parameters: Object.fromEntries(chosen.map(({ use, value }, index) => [
+    `p${index}`, use === 'default' ? { default: value } : use === 'given' ? {} : { optional: true }
+  ])),
   body: chosen.reduce<any>((changed, { path }, index) => withValue(changed, path, { $param: `p${index}` }), body)
 })
 
@@ -73,14 +91,27 @@ const only = (value: object, key: string): boolean => Object.keys(value).length 
 const FORMS = ['$column', '$now', '$ref']
 
 /** What a call gives for the value in the body; undefined for those that section 20 judges otherwise. */
-function givenFor (value: unknown, { isList, isData, isKey, field, operator }: Place, path: Path): { readonly value: unknown } | undefined {
+function givenFor (
+  value: unknown, { isList, isData, isKey, field, operator }: Place, path: Path
+): { readonly value: unknown } | undefined {
   if (isList) return (value as unknown[]).every((each) => each !== null && !isTree(each)) ? { value } : undefined
   if (field === 'after') return { value }
   if (value === null) return isData && isKey !== true ? { value } : undefined
   if (value === '' && ['$startsWith', '$contains'].includes(operator as string)) return undefined
   if (!isTree(value)) return { value }
-  if (!isData) return path.at(-1) === '$eq' && operator === '$eq' && !FORMS.some((key) => Object.hasOwn(value, key)) ? { value } : undefined
-  if (only(value, '$eq')) return (value as { $eq: unknown }).$eq === null ? undefined : { value: (value as { $eq: unknown }).$eq }
+  if (!isData) {
+    return path.at(-1) === '$eq' && operator === '$eq' &&
+    !FORMS.some((key) => Object.hasOwn(value, key))
+      ? { value }
+      : undefined
+  }
+  if (only(value, '$eq')) {
+    return (value as { $eq: unknown }).$eq === null
+      ? undefined
+      : {
+          value: (value as { $eq: unknown }).$eq
+        }
+  }
   return Object.keys(value).some((key) => key.startsWith('$')) ? undefined : { value }
 }
 
@@ -95,7 +126,8 @@ function without (body: any, path: Path, { isData, operator }: Place): object {
   }
   const taken = take(body, operator === '$match' ? path.slice(0, -1) : path)
   const holder = path.slice(0, -1)
-  const isEmptied = !isData && operator === path.at(-1) && operator !== undefined && operator !== '$match' && !Object.keys(valueAt(taken, holder) as object).some((key) => OPERATOR.test(key))
+  const isEmptied = !isData && operator === path.at(-1) && operator !== undefined && operator !== '$match' &&
+    !Object.keys(valueAt(taken, holder) as object).some((key) => OPERATOR.test(key))
   return isEmptied ? take(taken, holder) : taken
 }
 
@@ -113,7 +145,9 @@ function choose (table: string | undefined, body: object, picks: ReadonlyArray<r
     if (place === undefined || (place.isList && !Array.isArray(value))) continue
     const given = givenFor(value, place, path)
     if (given === undefined) continue
-    const uses = (['given', 'default', 'optional', 'left out'] as const).filter((use) => use === 'given' || (!(place.isData && place.column === 'id') && toRequest(define(table, body, [{ path, value: given.value, use }])) !== undefined))
+    const uses = (['given', 'default', 'optional', 'left out'] as const).filter((use) => use === 'given' ||
+      (!(place.isData && place.column === 'id') &&
+        toRequest(define(table, body, [{ path, value: given.value, use }])) !== undefined))
     chosen.push({ path, place, value: given.value, use: uses[way % uses.length] as Chosen['use'] })
   }
   return chosen
@@ -132,7 +166,9 @@ function toQuery ({ catalog }: FuzzTable, { place, value }: Chosen): string[] | 
 }
 
 /** The body with a member, or as one of several operations. */
-interface Shape { readonly body: any, readonly other: any, readonly form: 'one' | 'one row' | 'list' | 'some' | 'operations' }
+interface Shape {
+  readonly body: any, readonly other: any, readonly form: 'one' | 'one row' | 'list' | 'some' | 'operations'
+}
 
 /** Rows without an id would get others the next time. */
 function withIds (body: any): any {
@@ -147,19 +183,54 @@ const isGrouped = ({ groupBy, aggregates }: any): boolean => groupBy !== undefin
 const withoutPage = ({ limit: _limit, offset: _offset, orderBy: _orderBy, ...body }: any): object => body
 
 /** The text of an answer with groups in one order. */
-const inOrder = (text: string): string => JSON.stringify(read(text), (_key, value) => Array.isArray(value) ? value.map((each) => JSON.stringify(each)).sort() : value)
+const inOrder = (text: string): string => JSON.stringify(
+  read(text), (_key, value) => Array.isArray(value) ? value.map((each) => JSON.stringify(each)).sort() : value
+)
 
-function shape ({ name }: FuzzTable, { body, other, form }: Shape): { readonly table: string | undefined, readonly body: any } {
-  const [one, another] = [body, other].map(({ dryRun: _dryRun, ...each }) => withIds(isGrouped(each) ? withoutPage(each) : each))
+function shape ({ name }: FuzzTable, { body, other, form }: Shape): {
+  readonly table: string | undefined, readonly body: any
+} {
+  const [one, another] = [body, other].map(
+    ({ dryRun: _dryRun, ...each }) => withIds(isGrouped(each) ? withoutPage(each) : each)
+  )
   if (form === 'operations') {
-    return { table: undefined, body: { operations: [one, another, { verb: 'select', orderBy: 'id', filters: { id: { $lt: 9 } } }].map((each) => ({ table: name, ...each })) } }
+    return {
+      table: undefined,
+      body: {
+        operations: [
+          one, another, { verb: 'select', orderBy: 'id', filters: { id: { $lt: 9 } } }
+        ].map((each) => ({ table: name, ...each }))
+      }
+    }
   }
   if (form === 'one' || one.verb !== 'select' || isGrouped(one)) return { table: name, body: one }
   const { filters, columns, limit, orderBy } = another
   const fields = { filters: filters ?? {}, columns: columns ?? ['id', 'n'] }
   const member = { table: name, on: form === 'one row' ? { level: 'id' } : { level: 'level' } }
-  if (form === 'some') return { table: name, body: { ...one, filters: { $and: [one.filters ?? {}, { $some: { m: { ...member, filters: fields.filters } } }] } } }
-  return { table: name, body: { ...one, include: { m: { ...member, ...fields, ...form === 'list' && { limit: another.verb === 'select' ? limit ?? 3 : 3, ...typeof orderBy === 'string' && another.groupBy === undefined && { orderBy } } } } } }
+  if (form === 'some') {
+    return {
+      table: name,
+      body: {
+        ...one, filters: { $and: [one.filters ?? {}, { $some: { m: { ...member, filters: fields.filters } } }] }
+      }
+    }
+  }
+  return {
+    table: name,
+    body: {
+      ...one,
+      include: {
+        m: {
+          ...member,
+          ...fields,
+          ...form === 'list' && {
+            limit: another.verb === 'select' ? limit ?? 3 : 3,
+            ...typeof orderBy === 'string' && another.groupBy === undefined && { orderBy }
+          }
+        }
+      }
+    }
+  }
 }
 
 const shapesOf = (table: FuzzTable): Arbitrary<Shape> => fc.record({
@@ -171,33 +242,60 @@ const shapesOf = (table: FuzzTable): Arbitrary<Shape> => fc.record({
 const token = { name: 'test', sha256: hashToken(TOKEN), permissions: [...VERBS], databases: '*' as const }
 
 /** Sends one body, and calls it. @throws if the answers or the rows differ */
-async function compare ({ server, post, operate }: Service, table: FuzzTable, shaped: Shape, picks: ReadonlyArray<readonly [number, number]>, seen: Map<string, number>): Promise<void> {
+async function compare (
+  { server, post, operate }: Service, table: FuzzTable, shaped: Shape, picks: ReadonlyArray<readonly [number, number]>,
+  seen: Map<string, number>
+): Promise<void> {
   const { table: name, body } = shape(table, shaped)
   const chosen = choose(name, body, picks)
   const definition = attempt((): Definition => toConfig(define(name, body, chosen)))
   const request = chosen.length === 0 || definition === undefined ? undefined : toRequest(definition)
   if (request === undefined || definition === undefined) return
-  const inPlace = chosen.filter(({ use }) => use === 'left out').reduce<object>((left, { path, place }) => without(left, path, place), body)
+  const inPlace = chosen.filter(({ use }) => use === 'left out').reduce<object>(
+    (left, { path, place }) => without(left, path, place), body
+  )
   // the check of bodies wants a column in each update
   if (JSON.stringify(inPlace).includes('"data":{}') && !JSON.stringify(body).includes('"data":{}')) return
   server.rows.replaceGrants({ tokens: [token], requests: { r: definition } })
-  const given = chosen.map((each, index) => [`p${index}`, each] as const).filter(([, { use }]) => use === 'given' || use === 'optional')
+  const given = chosen.map((each, index) => [`p${index}`, each] as const).filter(
+    ([, { use }]) => use === 'given' || use === 'optional'
+  )
   const call = async (method: 'GET' | 'POST', query = ''): Promise<Pick<Answer, 'status' | 'text'>> => {
     const payload = JSON.stringify(Object.fromEntries(given.map(([parameter, { value }]) => [parameter, value])))
-    const response = await server.app.inject({ method, url: `/api/requests/r${query}`, headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }, ...method === 'POST' && { payload } })
+    const response = await server.app.inject({
+      method,
+      url: `/api/requests/r${query}`,
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      ...method === 'POST' && { payload }
+    })
     return { status: response.statusCode, text: response.body }
   }
   const effect = async (run: () => Promise<Pick<Answer, 'status' | 'text'>>) => {
     if (!request.isRead) await table.reset()
     const { status, text } = await run()
-    return { status, text, rows: request.isRead ? '' : (await post(table.name, { verb: 'select', orderBy: 'id', limit: 1000 })).text }
+    return {
+      status,
+      text,
+      rows: request.isRead
+        ? ''
+        : (await post(table.name, { verb: 'select', orderBy: 'id', limit: 1000 })).text
+    }
   }
-  const expected = await effect(async () => name === undefined ? await operate(JSON.stringify(inPlace)) : await post(name, JSON.stringify(inPlace)))
+  const expected = await effect(
+    async () => name === undefined ? await operate(JSON.stringify(inPlace)) : await post(name, JSON.stringify(inPlace))
+  )
   const hasGroups = request.parts.some((part) => isGrouped(part.body))
   const requireSame = (found: typeof expected, how: string): void => {
     const isSameText = found.text === expected.text || (hasGroups && inOrder(found.text) === inOrder(expected.text))
-    const isSame = expected.status === 200 ? isSameText && found.rows === expected.rows : found.status === expected.status
-    if (!isSame) throw new Error(`${how}: ${JSON.stringify(request.body)} ${JSON.stringify(chosen.map(({ use }) => use))}\n${JSON.stringify(given.map(([, { value }]) => value))}\n${JSON.stringify(inPlace)}\n${expected.text} ${found.text}`)
+    const isSame = expected.status === 200
+      ? isSameText &&
+      found.rows === expected.rows
+      : found.status === expected.status
+    if (!isSame) {
+      throw new Error(
+      `${how}: ${JSON.stringify(request.body)} ${JSON.stringify(chosen.map(({ use }) => use))}\n${JSON.stringify(given.map(([, { value }]) => value))}\n${JSON.stringify(inPlace)}\n${expected.text} ${found.text}`
+      )
+    }
   }
   const isFound = expected.status === 200
   for (const use of ['first', 'again']) requireSame(await effect(async () => await call('POST')), use)
@@ -205,13 +303,23 @@ async function compare ({ server, post, operate }: Service, table: FuzzTable, sh
   const hasQuery = request.isRead && isFound && queries.every((query) => query !== undefined)
   if (hasQuery) requireSame(await effect(async () => await call('GET', `?${queries.flat().join('&')}`)), 'GET')
   const verbs = request.parts.map((part) => part.body.verb)
-  for (const kind of [isFound ? 'same' : 'refused', ...isFound ? [name === undefined ? 'operations' : verbs[0], ...body.include === undefined ? [] : ['member'], ...hasQuery ? ['GET'] : [], ...chosen.map(({ use }) => use)] : []]) {
+  for (const kind of [isFound ? 'same' : 'refused', ...isFound
+    ? [
+        name === undefined ? 'operations' : verbs[0], ...body.include === undefined ? [] : ['member'],
+        ...hasQuery ? ['GET'] : [], ...chosen.map(({ use }) => use)
+      ]
+    : []]) {
     seen.set(kind as string, (seen.get(kind as string) ?? 0) + 1)
   }
 }
 
-/** Holds the law on every engine. `runs`: the number of bodies for each; `most`: the number of tables; `kinds`: what must have been seen. */
-export async function holdLaw (t: Test, { runs, most, kinds }: { readonly runs: number, readonly most: number, readonly kinds: readonly string[] }): Promise<void> {
+/**
+ * Holds the law on every engine. `runs`: the number of bodies for each; `most`: the number of tables; `kinds`: what
+ * must have been seen.
+ */
+export async function holdLaw (t: Test, { runs, most, kinds }: {
+  readonly runs: number, readonly most: number, readonly kinds: readonly string[]
+}): Promise<void> {
   // each table has a twin with its initial rows
   const schema = (engine: EngineName): string[] => {
     const create = typeof tables === 'function' ? tables(engine) : []
@@ -221,12 +329,15 @@ export async function holdLaw (t: Test, { runs, most, kinds }: { readonly runs: 
       return [statement, `create index ${name}_level on ${name} (level)`]
     })
   }
-  await onEachEngine(t, 'a call has the bytes and the effect of its body with the values in place', { schema, options: { requests: {} } }, async (t, service) => {
+  await onEachEngine(t, 'a call has the bytes and the effect of its body with ' +
+    'the values in place', { schema, options: { requests: {} } }, async (t, service) => {
     const prepared = await prepareTables(service)
     const seen = new Map<string, number>()
     for (const table of prepared) {
       await table.reset()
-      await fc.assert(fc.asyncProperty(shapesOf(table), fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 12, maxLength: 12 }), async (shaped, picks) => {
+      await fc.assert(fc.asyncProperty(shapesOf(table), fc.array(fc.tuple(fc.nat(), fc.nat()), {
+        minLength: 12, maxLength: 12
+      }), async (shaped, picks) => {
         await compare(service, table, shaped, picks, seen)
       }), { numRuns: Math.ceil(runs / prepared.length) })
     }

@@ -4,7 +4,9 @@ import type { Service } from './service.ts'
 export type Body = Record<string, unknown>
 
 /** Reads every page, from the first to the last, and checks that each answer has the form that it must have. */
-export async function readPages ({ post }: Pick<Service, 'post'>, table: string, body: Body): Promise<Array<Record<string, unknown>>> {
+export async function readPages (
+  { post }: Pick<Service, 'post'>, table: string, body: Body
+): Promise<Array<Record<string, unknown>>> {
   const rows: Array<Record<string, unknown>> = []
   const limit = body['limit'] as number
   for (let after: unknown = null, pages = 0; ; pages++) {

@@ -1,4 +1,7 @@
-/** Where the tests take the service from: the source, or a package that is installed in the folder `TEST_PACKAGE` (test/documents/run-packed.ts). */
+/**
+ * Where the tests take the service from: the source, or a package that is installed in the folder `TEST_PACKAGE`
+ * (test/documents/run-packed.ts).
+ */
 import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -24,15 +27,17 @@ export function usePackage (): void {
   registerHooks({
     resolve: (specifier, context, next) => {
       const resolved = next(specifier, context)
-      const [, path] = resolved.url.startsWith(root) ? /^((?:src|plugins|schemas)\/.*)\.ts$/.exec(resolved.url.slice(root.length)) ?? [] : []
+      const [, path] = resolved.url.startsWith(root)
+        ? /^((?:src|plugins|schemas)\/.*)\.ts$/.exec(resolved.url.slice(root.length)) ?? []
+        : []
       return path === undefined ? resolved : { url: `${built}/${path}.js`, format: 'module', shortCircuit: true }
     }
   })
 }
 
 /**
- * A folder of a reader of the documents, in which `npx row-query` is the program: a clone after `npm ci`, with `npm start`, or one in which the package is
- * installed.
+ * A folder of a reader of the documents, in which `npx row-query` is the program: a clone after `npm ci`, with `npm
+ * start`, or one in which the package is installed.
  */
 export async function createPlace (t: Pick<Test, 'teardown'>): Promise<string> {
   const folder = createFolder(t)
@@ -41,9 +46,19 @@ export async function createPlace (t: Pick<Test, 'teardown'>): Promise<string> {
     symlinkSync(join(PACKAGE, 'node_modules'), join(folder, 'node_modules'))
     return folder
   }
-  for (const path of ['src', 'plugins', 'schemas', 'package.json']) cpSync(join(ROOT, path), join(folder, path), { recursive: true })
+  for (const path of ['src', 'plugins', 'schemas', 'package.json']) {
+    cpSync(join(ROOT, path), join(folder, path), {
+      recursive: true
+    })
+  }
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
-  for (const name of readdirSync(join(ROOT, 'node_modules'))) if (name !== '.bin') symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
+  for (const name of readdirSync(join(ROOT, 'node_modules'))) {
+    if (name !== '.bin') {
+      symlinkSync(
+        join(ROOT, 'node_modules', name), join(folder, 'node_modules', name)
+      )
+    }
+  }
   symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
   await call(folder, 'npm', 'run', 'dependencies')
   return folder

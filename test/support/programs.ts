@@ -8,7 +8,9 @@ import { ROOT } from './markdown.ts'
 import { call } from './package.ts'
 
 /** Runs a program of a package and returns its standard output. @throws with its output if it fails */
-async function runProgram (folder: string, file: string, args: string[], env: Record<string, string> = {}): Promise<string> {
+async function runProgram (
+  folder: string, file: string, args: string[], env: Record<string, string> = {}
+): Promise<string> {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   return await call(folder, ...settings, process.execPath, file, ...args)
     .catch((error: { stdout: string, stderr: string }) => { throw new Error(error.stdout + error.stderr) })
@@ -27,7 +29,14 @@ export interface Workshop {
   start (program: string, env: Record<string, string>): Promise<string>
 }
 
-const strict = { strict: true, noUncheckedIndexedAccess: true, skipLibCheck: true, target: 'es2024', module: 'nodenext', types: ['node'] }
+const strict = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+  target: 'es2024',
+  module: 'nodenext',
+  types: ['node']
+}
 
 /** Creates a folder with the packages of this project, in which `fastify-row-query` is the source. */
 export function createWorkshop (t: Test): Workshop {
@@ -38,7 +47,11 @@ export function createWorkshop (t: Test): Workshop {
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   // what this folder lacks is looked up in the one above: generated clients need packages of their generators
   const addTools = async (): Promise<void> => {
-    if (!existsSync(join(above, 'node_modules'))) symlinkSync(join(await toolsFolder(), 'node_modules'), join(above, 'node_modules'))
+    if (!existsSync(join(above, 'node_modules'))) {
+      symlinkSync(
+        join(await toolsFolder(), 'node_modules'), join(above, 'node_modules')
+      )
+    }
   }
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
   write('package.json', '{ "type": "module" }')
@@ -52,9 +65,20 @@ export function createWorkshop (t: Test): Workshop {
     remove: (file) => rmSync(join(folder, file)),
     async compile ({ emit } = { emit: true }) {
       const how = emit ? { outDir: 'out' } : { noEmit: true, rootDir: '/' }
-      const compilerOptions = { ...strict, ...how, noEmitOnError: true, rewriteRelativeImportExtensions: true, paths: { 'fastify-row-query': [join(ROOT, 'src/index.ts')], 'fastify-row-query/client': [join(ROOT, 'src/client/index.ts')] } }
+      const compilerOptions = {
+        ...strict,
+        ...how,
+        noEmitOnError: true,
+        rewriteRelativeImportExtensions: true,
+        paths: {
+          'fastify-row-query': [join(ROOT, 'src/index.ts')],
+          'fastify-row-query/client': [join(ROOT, 'src/client/index.ts')]
+        }
+      }
       write('tsconfig.json', JSON.stringify({ compilerOptions, exclude: ['out', 'node_modules'] }))
-      return await runProgram(folder, commandIn(join(ROOT, 'node_modules'), '@typescript/native', 'tsc'), []).catch((error: Error) => error.message)
+      return await runProgram(folder, commandIn(join(ROOT, 'node_modules'), '@typescript/native', 'tsc'), []).catch(
+        (error: Error) => error.message
+      )
     },
     start: (program, env) => runProgram(folder, join(folder, 'out', program.replace(/\.ts$/, '.js')), [], env)
   }

@@ -1,6 +1,6 @@
 /**
- * Records the statements that the service sends to its database: with a proxy in front of a MySQL server, or by observing the
- * SQLite sessions of this process. Tests use it to prove that no statement was sent.
+ * Records the statements that the service sends to its database: with a proxy in front of a MySQL server, or by
+ * observing the SQLite sessions of this process. Tests use it to prove that no statement was sent.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { Session } from '../../src/dialects/sqlite/session.ts'
@@ -23,11 +23,16 @@ export interface Proxy {
   silent: boolean
   /** While true, what the server sends is dropped. */
   deaf: boolean
-  /** Called with each statement before it is sent on. Bytes that it returns are the answer: the server does not get the statement. */
+  /**
+   * Called with each statement before it is sent on. Bytes that it returns are the answer: the server does not get the
+   * statement.
+   */
   onStatement: (sql: string) => Buffer | undefined
   /** Delay of each packet of the server, in milliseconds. */
   delay: number
-  /** Sends each packet of the server twice: both together, or the second one before the answer to the next statement. */
+  /**
+   * Sends each packet of the server twice: both together, or the second one before the answer to the next statement.
+   */
   repeats: 'together' | 'later' | undefined
   /** Answers `KILL` itself and does nothing, so that statements run on. */
   killsNothing: boolean
@@ -54,8 +59,12 @@ export function errorPacket (number: number, state: string, message = 'refused')
 export function resultPackets (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Buffer {
   const text = (value: string): Buffer => Buffer.concat([Buffer.from([Buffer.byteLength(value)]), Buffer.from(value)])
   const eof = Buffer.from([0xfe, 0, 0, 2, 0])
-  const column = (name: string): Buffer => Buffer.concat([...['def', '', '', '', name, ''].map(text), Buffer.from([12, 45, 0, 0, 1, 0, 0, 0xfd, 0, 0, 0, 0, 0])])
-  const bodies = [Buffer.from([columns.length]), ...columns.map(column), eof, ...rows.map((row) => Buffer.concat(row.map(text))), eof]
+  const column = (name: string): Buffer => Buffer.concat([
+    ...['def', '', '', '', name, ''].map(text), Buffer.from([12, 45, 0, 0, 1, 0, 0, 0xfd, 0, 0, 0, 0, 0])
+  ])
+  const bodies = [
+    Buffer.from([columns.length]), ...columns.map(column), eof, ...rows.map((row) => Buffer.concat(row.map(text))), eof
+  ]
   return Buffer.concat(bodies.map((body, index) => Buffer.concat([Buffer.from([body.length, 0, 0, index + 1]), body])))
 }
 
@@ -68,7 +77,17 @@ interface Link { readonly client: Socket, readonly upstream: Socket, forgotten: 
 export async function createProxy (target: string, port = 0): Promise<Proxy> {
   const statements: string[] = []
   const links = new Set<Link>()
-  const state = { silent: false, deaf: false, onStatement: (_sql: string): Buffer | undefined => undefined, delay: 0, repeats: undefined as Proxy['repeats'], killsNothing: false, full: false, target, connections: 0 }
+  const state = {
+    silent: false,
+    deaf: false,
+    onStatement: (_sql: string): Buffer | undefined => undefined,
+    delay: 0,
+    repeats: undefined as Proxy['repeats'],
+    killsNothing: false,
+    full: false,
+    target,
+    connections: 0
+  }
   const server: Server = createServer((client) => {
     state.connections++
     if (state.full) return client.on('error', () => {}).end(TOO_MANY)
@@ -112,8 +131,14 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
   url.port = String((server.address() as AddressInfo).port)
   const cut = (): void => {
     for (const { client, upstream } of links) {
-      // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process; one of the file system neither
-      for (const socket of [client, upstream]) socket.readyState === 'open' && socket.remotePort !== undefined ? socket.resetAndDestroy() : socket.destroy()
+      // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process; one of the
+      // file system neither
+      for (const socket of [client, upstream]) {
+        socket.readyState === 'open' &&
+        socket.remotePort !== undefined
+          ? socket.resetAndDestroy()
+          : socket.destroy()
+      }
     }
   }
   return {
@@ -158,7 +183,8 @@ function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer
     while (rest.length >= 4) {
       const end = 4 + rest.readUIntLE(0, 3)
       if (rest.length < end) return
-      if (rest[3] === 0 && rest[4] === COM_QUERY) onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
+      if (rest[3] === 0 &&
+        rest[4] === COM_QUERY) onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
       rest = rest.subarray(end)
     }
   }

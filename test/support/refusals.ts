@@ -21,8 +21,11 @@ export function isRefusal (t: Test, answer: Answer, expected: { status: number, 
 export function faultsOf ({ headers, text, json }: Answer): string[] {
   const { error = {} } = json ?? {}
   const faults: string[] = []
-  const must = (holds: unknown, fault: string): void => { if (holds !== true) faults.push(`${fault}: ${text.slice(0, 300)}`) }
-  must(keys(json) === 'success,data,error' && json.success === false && keys(json.data) === '', 'not {success: false, data: {}, error}')
+  const must = (holds: unknown, fault: string): void => {
+    if (holds !== true) faults.push(`${fault}: ${text.slice(0, 300)}`)
+  }
+  must(keys(json) === 'success,data,error' && json.success === false &&
+    keys(json.data) === '', 'not {success: false, data: {}, error}')
   must(keys(error) === 'code,message,details', 'not {code, message, details}')
   must(typeof error.message === 'string' && error.message !== '', 'no message')
   must(Array.isArray(error.details) && error.details.every(isDetail), 'details that are none')
@@ -32,15 +35,19 @@ export function faultsOf ({ headers, text, json }: Answer): string[] {
   return faults
 }
 
-const keys = (value: unknown): string | undefined => typeof value === 'object' && value !== null ? Object.keys(value).join() : undefined
+const keys = (value: unknown): string
+  | undefined => typeof value === 'object' && value !== null ? Object.keys(value).join() : undefined
 
 /** Each detail has a JSON Pointer (empty if it is not about a part of the body) and a message. */
 function isDetail (detail: { path: unknown, message: unknown }): boolean {
-  return keys(detail) === 'path,message' && typeof detail.message === 'string' && /^(\/([^~/]|~[01])*)*$/s.test(detail.path as string)
+  return keys(detail) === 'path,message' && typeof detail.message === 'string' &&
+    /^(\/([^~/]|~[01])*)*$/s.test(detail.path as string)
 }
 
 /** Returns the results of several selects, to compare them later. */
-export async function dump (sql: (statement: string) => Promise<any[]>, selects: readonly string[]): Promise<unknown[]> {
+export async function dump (
+  sql: (statement: string) => Promise<any[]>, selects: readonly string[]
+): Promise<unknown[]> {
   const rows: unknown[] = []
   for (const select of selects) rows.push((await sql(select)).map((row) => ({ ...row })))
   return rows

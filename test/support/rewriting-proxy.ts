@@ -1,4 +1,6 @@
-/** A proxy that changes texts between the service and its server, to simulate responses that no available server sends. */
+/**
+ * A proxy that changes texts between the service and its server, to simulate responses that no available server sends.
+ */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
@@ -8,7 +10,10 @@ export type Rewrite = (text: string) => string
 export interface RewritingProxyOptions { readonly toServer?: Rewrite, readonly toClient?: Rewrite }
 
 /** The URL of the server with the proxy's port in it. */
-export async function createRewritingProxy (t: Test, target: string, { toServer = (text) => text, toClient = (text) => text }: RewritingProxyOptions): Promise<string> {
+export async function createRewritingProxy (t: Test, target: string, {
+  toServer = (text) =>
+    text, toClient = (text) => text
+}: RewritingProxyOptions): Promise<string> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
   const pass = (from: Socket, to: Socket, rewrite: Rewrite): void => {

@@ -42,7 +42,9 @@ export interface Running {
   stop (signal?: NodeJS.Signals): Promise<Ended>
 }
 
-/** What a program has of this process's environment: with Node's compile cache it starts in less than half the CPU time. */
+/**
+ * What a program has of this process's environment: with Node's compile cache it starts in less than half the CPU time.
+ */
 export const INHERITED: Readonly<Record<string, string>> = {
   PATH: process.env['PATH'] ?? '',
   NODE_COMPILE_CACHE: COMPILED,
@@ -72,20 +74,28 @@ export async function serveRowQuery (t: Test, { args = [], env = {}, ...start }:
   }
 }
 
-export async function post (url: string, body: unknown, token?: string, more: Readonly<Record<string, string>> = {}): Promise<Answer> {
+export async function post (
+  url: string, body: unknown, token?: string, more: Readonly<Record<string, string>> = {}
+): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }), ...more },
+    headers: {
+      'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }), ...more
+    },
     body: JSON.stringify(body)
   })
   const text = await response.text()
-  return { status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null') }
+  return {
+    status: response.status, headers: Object.fromEntries(response.headers), text, json: JSON.parse(text || 'null')
+  }
 }
 
 function launch (t: Test, start: Start) {
   const { args = [], env = {}, input, cwd = temporaryFolder(t), command = [process.execPath, MAIN] } = start
   const [program, ...words] = [...command, ...args] as [string, ...string[]]
-  const child = spawn(program, words, { cwd, env: { ...INHERITED, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] }) as ChildProcessByStdio<Writable | null, Readable, Readable>
+  const child = spawn(program, words, {
+    cwd, env: { ...INHERITED, ...env }, stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe']
+  }) as ChildProcessByStdio<Writable | null, Readable, Readable>
   child.stdin?.end(input)
   const out = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => { out.stdout += text })

@@ -38,8 +38,9 @@ export interface Service {
   /** POST /api/{database}; `body` may be the list of operations. */
   operate (body: unknown, options?: PostOptions): Promise<Answer>
   /**
-   * Returns the statements that the service sent since the last call, without catalog queries and session settings, and without ROLLBACK, because that of a snapshot
-   * comes with the next request or later. `proxy.statements` has all of them.
+   * Returns the statements that the service sent since the last call, without catalog queries and session settings, and
+   * without ROLLBACK, because that of a snapshot comes with the next request or later. `proxy.statements` has all of
+   * them.
    */
   statements (): string[]
   /** The proxy between the service and its MySQL server; undefined for SQLite. */
@@ -47,7 +48,13 @@ export interface Service {
   readonly log: string[]
 }
 
-export interface PostOptions { token?: string | null, database?: string, headers?: Record<string, string>, method?: NonNullable<InjectOptions['method']> }
+export interface PostOptions {
+  token?: string
+  | null,
+  database?: string,
+  headers?: Record<string, string>,
+  method?: NonNullable<InjectOptions['method']>
+}
 
 /** A token with all permissions. */
 export const TOKEN = 'test-token-that-may-do-everything-0123456789'
@@ -65,7 +72,9 @@ export interface ServiceOptions {
 }
 
 export interface SharedOptions extends ServiceOptions {
-  /** The rows are not put back before a test, because each has tables of its own: necessary for tables with triggers. */
+  /**
+   * The rows are not put back before a test, because each has tables of its own: necessary for tables with triggers.
+   */
   keepsRows?: boolean
 }
 
@@ -74,16 +83,21 @@ type Run = (t: Test, service: Service) => Promise<void>
 /** Runs a test on every available engine, each with its own database and service. */
 export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: Run): Promise<void> {
   for (const engine of await enginesAndSqlite(options.only)) {
-    await t.test(`${name} (${nameOf(engine)})`, async (t) => { await run(t as Test, await start(t as Test, engine, options)) })
+    await t.test(
+      `${name} (${nameOf(engine)})`, async (t) => { await run(t as Test, await start(t as Test, engine, options)) }
+    )
   }
 }
 
 /**
- * Returns a function that runs a test on every available engine. The tests of a file share one database and one service for each engine, which take
- * longer to start than most tests. Each test begins with the rows that the schema inserts; it must leave the tables, views and the server as they are, or use `onEachEngine`.
- * The third argument of the function: the engines of the test.
+ * Returns a function that runs a test on every available engine. The tests of a file share one database and one service
+ * for each engine, which take longer to start than most tests. Each test begins with the rows that the schema inserts;
+ * it must leave the tables, views and the server as they are, or use `onEachEngine`. The third argument of the
+ * function: the engines of the test.
  */
-export function sharedOnEachEngine (file: Test, options: SharedOptions): (name: string, run: Run, only?: readonly EngineName[]) => Promise<void> {
+export function sharedOnEachEngine (
+  file: Test, options: SharedOptions
+): (name: string, run: Run, only?: readonly EngineName[]) => Promise<void> {
   const started = new Map<string, Promise<Started>>()
   return async (name, run, only = options.only) => {
     for (const engine of await enginesAndSqlite(only)) {
@@ -100,7 +114,10 @@ export function sharedOnEachEngine (file: Test, options: SharedOptions): (name: 
 }
 
 type Started = Service & {
-  /** Empties the log. Empties the tables and inserts the rows of the schema again, if anything was written, unless the rows are kept. */
+  /**
+   * Empties the log. Empties the tables and inserts the rows of the schema again, if anything was written, unless the
+   * rows are kept.
+   */
   restore (keepsRows: boolean): Promise<void>
 }
 
@@ -115,17 +132,25 @@ const start = (t: Test, engine: TestEngine, options: ServiceOptions): Promise<St
 const READS = /^\s*(?:select|do|show|set|start|begin|commit|rollback|savepoint|release|kill|explain|pragma|values)\b/i
 
 /** Watches the statements of a service and of its test for writes, and calls `fill` only after one. */
-function createRestorer ({ sent, log, schema, fill }: { sent: string[], log: string[], schema: readonly string[], fill: (inserts: string[]) => Promise<void> }) {
+function createRestorer ({ sent, log, schema, fill }: {
+  sent: string[], log: string[], schema: readonly string[], fill: (inserts: string[]) => Promise<void>
+}) {
   const inserts = schema.filter((statement) => /^\s*insert\b/i.test(statement))
   let isWritten = false
-  const watch = (statements: readonly string[]): void => { isWritten ||= statements.some((statement) => !READS.test(statement)) }
+  const watch = (statements: readonly string[]): void => {
+    isWritten ||= statements.some((statement) => !READS.test(statement))
+  }
   return {
     watch,
     async restore (keepsRows: boolean): Promise<void> {
       watch(sent.splice(0))
       log.splice(0)
       if (keepsRows) return
-      if (isWritten && schema.some((statement) => /create\s+trigger/i.test(statement))) throw new Error('inserting the rows again would fire the triggers: use onEachEngine')
+      if (isWritten && schema.some((statement) => /create\s+trigger/i.test(statement))) {
+        throw new Error(
+          'inserting the rows again would fire the triggers: use onEachEngine'
+        )
+      }
       if (isWritten) await fill(inserts)
       isWritten = false
     }
@@ -148,7 +173,9 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> 
     rmSync(folder, { recursive: true, force: true })
   })
   const fill = async (inserts: string[]): Promise<void> => {
-    const tables = direct.prepare("select name from sqlite_schema where type = 'table'").all().map(({ name }) => String(name))
+    const tables = direct.prepare("select name from sqlite_schema where type = 'table'").all().map(
+      ({ name }) => String(name)
+    )
     direct.exec('pragma foreign_keys = off')
     for (const name of tables) direct.exec(`delete from "${name.replaceAll('"', '""')}"`)
     direct.exec('pragma foreign_keys = on')
@@ -159,16 +186,22 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> 
     watch([statement])
     return direct.prepare(statement).all(...values as [])
   }
-  return { ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements, watch), proxy: undefined, restore }
+  return {
+    ...service, engine: 'sqlite', sql, statements: () => own(recorder.statements, watch), proxy: undefined, restore
+  }
 }
 
 /** An engine between the service and the server, if the environment names one (test/engines-night.test.ts). */
 async function imitate (url: string, kind: string): Promise<Pick<EngineProxy, 'url' | 'close'>> {
   const rules = ENGINES[process.env['TEST_BEHIND'] ?? '']
-  return rules === undefined ? { url, close: async () => {} } : await createEngineProxy(url, rules, { isMariadb: kind === 'mariadb' })
+  return rules === undefined
+    ? { url, close: async () => {} }
+    : await createEngineProxy(url, rules, { isMariadb: kind === 'mariadb' })
 }
 
-async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions): Promise<Started> {
+async function startMysql (
+  t: Test, engine: Awaited<ReturnType<typeof engines>>[number], options: ServiceOptions
+): Promise<Started> {
   const schema = statementsFor(options.schema, engine.name as EngineName)
   const database = await createTestDatabase(engine, schema)
   const behind = await imitate(database.url, engine.name)
@@ -180,7 +213,9 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
   })
   const service = await startService(t, proxy.url, options)
   const fill = async (inserts: string[]): Promise<void> => {
-    const tables = (await database.query("show full tables where Table_type = 'BASE TABLE'")).map((row) => String(Object.values(row)[0]))
+    const tables = (await database.query("show full tables where Table_type = 'BASE TABLE'")).map(
+      (row) => String(Object.values(row)[0])
+    )
     await database.query('set foreign_key_checks = 0')
     for (const name of tables) await database.query('truncate table ??', [name])
     await database.query('set foreign_key_checks = 1')
@@ -191,18 +226,28 @@ async function startMysql (t: Test, engine: Awaited<ReturnType<typeof engines>>[
     watch([statement])
     return await database.query(statement, values)
   }
-  return { ...service, engine: engine.name as EngineName, sql, statements: () => own(proxy.statements, watch), proxy, restore }
+  return {
+    ...service, engine: engine.name as EngineName, sql, statements: () => own(proxy.statements, watch), proxy, restore
+  }
 }
 
 /** Takes the recorded statements, without those that the service sends for itself. */
 function own (sent: string[], watch: (statements: readonly string[]) => void): string[] {
   const statements = sent.splice(0)
   watch(statements)
-  return statements.filter((sql) => !/information_schema|^show (?:index|session variables)|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^explain |^rollback$/i.test(sql))
+  return statements.filter(
+    (sql) =>
+      !/information_schema|^show (?:index|session variables)|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^explain |^rollback$/i.test(
+        sql
+      )
+  )
 }
 
 /** Starts the service on an existing or missing database. */
-export async function startService (t: Test, url: string, { options, database, tokens = [], server: settings }: Omit<ServiceOptions, 'schema' | 'only'> = {}) {
+export async function startService (
+  t: Test, url: string,
+  { options, database, tokens = [], server: settings }: Omit<ServiceOptions, 'schema' | 'only'> = {}
+) {
   const log: string[] = []
   const everything: TokenOptions = { name: 'everything', sha256: hashToken(TOKEN), permissions: [...VERBS] }
   const server = await createServer({
@@ -214,16 +259,29 @@ export async function startService (t: Test, url: string, { options, database, t
   })
   await server.app.ready()
   t.teardown(async () => { await server.app.close() })
-  const send = async (path: readonly string[], body: unknown, { token = TOKEN, headers = {}, method = 'POST' }: PostOptions): Promise<Answer> => {
+  const send = async (
+    path: readonly string[], body: unknown, { token = TOKEN, headers = {}, method = 'POST' }: PostOptions
+  ): Promise<Answer> => {
     const response = await server.app.inject({
       method,
       url: ['/api', ...path.map(encodeURIComponent)].join('/'),
-      headers: { ...(token !== null && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers },
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers
+      },
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
     })
-    return { status: response.statusCode, headers: response.headers, text: response.body, json: JSON.parse(response.body || 'null') }
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.body,
+      json: JSON.parse(
+        response.body || 'null'
+      )
+    }
   }
-  const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> => send([options.database ?? 'shop', table], body, options)
-  const operate = (body: unknown, options: PostOptions = {}): Promise<Answer> => send([options.database ?? 'shop'], Array.isArray(body) ? { operations: body } : body, options)
+  const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> =>
+    send([options.database ?? 'shop', table], body, options)
+  const operate = (body: unknown, options: PostOptions = {}): Promise<Answer> =>
+    send([options.database ?? 'shop'], Array.isArray(body) ? { operations: body } : body, options)
   return { url, server, post, operate, log }
 }

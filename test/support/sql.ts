@@ -37,8 +37,11 @@ export function compileBody (engine: Engine, body: object | string, table = orde
 }
 
 /** The statement of a plan; the first one of an insert of several. */
-export function compilePlan (plan: Plan | CountPlan, engine: Engine, counts: StatementCounts = { cached: 0, built: 0 }): Statement {
-  return plan.verb === 'insert' ? compileInsert(toBatch(plan, plan.rows), engine, counts) : compileStatement(plan, engine, counts)
+export function compilePlan (plan: Plan
+  | CountPlan, engine: Engine, counts: StatementCounts = { cached: 0, built: 0 }): Statement {
+  return plan.verb === 'insert'
+    ? compileInsert(toBatch(plan, plan.rows), engine, counts)
+    : compileStatement(plan, engine, counts)
 }
 
 type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>

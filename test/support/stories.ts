@@ -1,6 +1,6 @@
 /**
- * The requests of a document, by the tables that they are sent to. A block `sql` creates the tables of the requests that follow it, and
- * `json grant` the token that sends them; without it, the token may do everything.
+ * The requests of a document, by the tables that they are sent to. A block `sql` creates the tables of the requests
+ * that follow it, and `json grant` the token that sends them; without it, the token may do everything.
  *
  *     json request <table> <status>      json operations <status>      json answer: all of it, or its `data`
  */
@@ -11,7 +11,9 @@ import { startService, type Answer } from './service.ts'
 
 /** Blocks from one `sql` to the next one. */
 export function storiesOf (document: string): CodeBlock[][] {
-  const blocks = codeBlocks(readDocument(document)).filter(({ kind }) => /^(sql|json (grant|request \S+ \d+|operations \d+|answer))$/.test(kind))
+  const blocks = codeBlocks(readDocument(document)).filter(
+    ({ kind }) => /^(sql|json (grant|request \S+ \d+|operations \d+|answer))$/.test(kind)
+  )
   return blocks.flatMap(({ kind }, index) => {
     if (kind !== 'sql') return []
     const end = blocks.findIndex((each, other) => other > index && each.kind === 'sql')
@@ -19,10 +21,17 @@ export function storiesOf (document: string): CodeBlock[][] {
   })
 }
 
-/** Sends the requests of a story to the database, whose tables are there, and compares the answers with those that the document shows. */
+/**
+ * Sends the requests of a story to the database, whose tables are there, and compares the answers with those that the
+ * document shows.
+ */
 export async function tellStory (t: Test, url: string, [, ...blocks]: CodeBlock[]): Promise<void> {
   const [first] = blocks
-  const grant = first?.kind === 'json grant' ? { tokens: [{ ...JSON.parse(first.text), sha256: hashToken('the token') }] } : {}
+  const grant = first?.kind === 'json grant'
+    ? {
+        tokens: [{ ...JSON.parse(first.text), sha256: hashToken('the token') }]
+      }
+    : {}
   const options = first?.kind === 'json grant' ? { token: 'the token' } : {}
   const { post, operate } = await startService(t, url, grant)
   let answer: Answer | undefined

@@ -1,6 +1,6 @@
 /**
- * Adds TLS to a MySQL server: the proxy handles the TLS request of the client (MySQL manual, "Connection Phase") and forwards the
- * rest. Tests can combine any server with any certificate.
+ * Adds TLS to a MySQL server: the proxy handles the TLS request of the client (MySQL manual, "Connection Phase") and
+ * forwards the rest. Tests can combine any server with any certificate.
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -65,7 +65,9 @@ function withTls (greeting: Buffer, has: boolean): Buffer {
   return greeting
 }
 
-function secure (client: Socket, upstream: Socket, first: Buffer, { cert, key }: TestCertificate, state: { secured: number, plain: Buffer[] }): void {
+function secure (client: Socket, upstream: Socket, first: Buffer, { cert, key }: TestCertificate, state: {
+  secured: number, plain: Buffer[]
+}): void {
   client.pause() // the TLS socket reads the data that is put back
   if (first.length > SSL_REQUEST) client.unshift(first.subarray(SSL_REQUEST))
   const tls = new TLSSocket(client, { isServer: true, cert, key })

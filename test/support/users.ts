@@ -11,7 +11,9 @@ export interface UserOptions {
 }
 
 /** Creates an account for the database for the duration of the test. Returns the database's URL with the account. */
-export async function createUser (t: Test, { name, url, query }: Pick<TestDatabase, 'name' | 'url' | 'query'>, { grants = ['all on *'], limits, password = 'user-password' }: UserOptions = {}): Promise<string> {
+export async function createUser (t: Test, { name, url, query }: Pick<TestDatabase, 'name'
+  | 'url'
+  | 'query'>, { grants = ['all on *'], limits, password = 'user-password' }: UserOptions = {}): Promise<string> {
   const user = `u_${randomBytes(6).toString('hex')}`
   await query(`create user '${user}'@'%' identified by '${password}'${limits === undefined ? '' : ` with ${limits}`}`)
   t.teardown(() => query(`drop user '${user}'@'%'`))

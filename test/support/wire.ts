@@ -9,15 +9,25 @@ export interface Line { start?: string, without?: string[], with?: string[], bod
 export const SELECT = '{"verb":"select","columns":["id"],"limit":1}'
 
 /** Creates a valid request with changes. The lines of `with` follow the others. */
-export function request ({ start = 'POST /api/shop/customers HTTP/1.1', without = [], with: more = [], body = SELECT }: Line = {}): Buffer {
-  const headers = ['Host: 127.0.0.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close']
+export function request (
+  { start = 'POST /api/shop/customers HTTP/1.1', without = [], with: more = [], body = SELECT }: Line = {}
+): Buffer {
+  const headers = [
+    'Host: 127.0.0.1', `Authorization: Bearer ${TOKEN}`, 'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close'
+  ]
   const kept = headers.filter((line) => !without.some((name) => line.startsWith(`${name}:`)))
   // Latin-1, so that a test can send any byte
-  return Buffer.concat([Buffer.from(`${[start, ...kept, ...more].join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body as string)])
+  return Buffer.concat([
+    Buffer.from(`${[start, ...kept, ...more].join('\r\n')}\r\n\r\n`, 'latin1'), Buffer.from(body as string)
+  ])
 }
 
 export interface Wire {
-  /** Sends bytes on a new connection and returns all responses until the server closes it; `hangUp`: the client closes it. */
+  /**
+   * Sends bytes on a new connection and returns all responses until the server closes it; `hangUp`: the client closes
+   * it.
+   */
   send (bytes: string | Buffer, options?: { hangUp?: boolean }): Promise<Answer[]>
   /** Opens a connection. */
   open (): Promise<Socket>
@@ -58,9 +68,13 @@ function parse (bytes: Buffer): Answer[] {
   if (bytes.length === 0) return []
   const end = bytes.indexOf('\r\n\r\n')
   const [start = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()])
+  )
   const length = Number(headers['content-length'] ?? 0)
   const text = bytes.toString('utf8', end + 4, end + 4 + length)
-  const answer: Answer = { status: Number(start.split(' ')[1]), headers, text, json: text === '' ? null : JSON.parse(text) }
+  const answer: Answer = {
+    status: Number(start.split(' ')[1]), headers, text, json: text === '' ? null : JSON.parse(text)
+  }
   return [answer, ...parse(bytes.subarray(end + 4 + length))]
 }

@@ -25,7 +25,8 @@ t.test('a line is written before the call returns', async (t) => {
   t.equal(output.attempts, 1)
 })
 
-t.test('lines that cannot be written wait in their order; a line that was cut off goes on where it ended', async (t) => {
+t.test('lines that cannot be written wait in their order; a line that was cut off goes ' +
+  'on where it ended', async (t) => {
   const { output, log } = createOutput()
   output.room = 2
   log.write('äß\n')
@@ -51,7 +52,9 @@ t.test('at most one megabyte waits; one line says how many lines are lost', asyn
   await until('all is written', () => output.text.includes('lost'))
   await sleep(50)
   t.equal(output.text.slice(0, 1024 * 1024), line.repeat(1024))
-  t.match(JSON.parse(output.text.slice(1024 * 1024)), { level: 50, pid: process.pid, lines: 479, msg: 'lines were lost because the log could not be written' })
+  t.match(JSON.parse(output.text.slice(1024 * 1024)), {
+    level: 50, pid: process.pid, lines: 479, msg: 'lines were lost because the log could not be written'
+  })
   log.write('x\n')
   t.ok(output.text.endsWith('}\nx\n'), 'it is said once')
 })

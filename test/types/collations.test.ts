@@ -6,13 +6,19 @@ import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createRandom, pick } from '../support/random.ts'
 
 /** On the list because of another server. */
-const ORDERED_HERE: Readonly<Record<string, readonly string[]>> = { mariadb: ['euckr_korean_ci', 'tis620_thai_ci'], mysql: [] }
+const ORDERED_HERE: Readonly<Record<string, readonly string[]>> = {
+  mariadb: ['euckr_korean_ci', 'tis620_thai_ci'], mysql: []
+}
 
 const random = createRandom(43)
 
-/** Blocks of characters with weights, contractions or gaps of their own: controls, ASCII, Latin, Thai, Arabic, Chinese, Korean, punctuation. */
+/**
+ * Blocks of characters with weights, contractions or gaps of their own: controls, ASCII, Latin, Thai, Arabic, Chinese,
+ * Korean, punctuation.
+ */
 const BLOCKS: ReadonlyArray<readonly [first: number, size: number]> = [
-  [0, 0x20], [0, 0x20], [0x20, 0x60], [0x20, 0x60], [0x80, 0x80], [0x100, 0x500], [0xe00, 0x80], [0x600, 0x100], [0x3000, 0x100], [0x4e00, 0x5000], [0xac00, 0x2b00], [0x2500, 0x400], [0xe000, 0x800]
+  [0, 0x20], [0, 0x20], [0x20, 0x60], [0x20, 0x60], [0x80, 0x80], [0x100, 0x500], [0xe00, 0x80], [0x600, 0x100],
+  [0x3000, 0x100], [0x4e00, 0x5000], [0xac00, 0x2b00], [0x2500, 0x400], [0xe000, 0x800]
 ]
 const character = (): number => {
   const [first, size] = pick(random, BLOCKS)
@@ -29,27 +35,40 @@ const TEXTS = [
 
 for (const engine of await engines()) {
   t.test(`exactly the listed collations sort in another way than they compare (${engine.name})`, async (t) => {
-    const { query, drop } = await createTestDatabase(engine, ['set sql_mode = \'\'', `set max_sort_length = ${engine.name === 'mariadb' ? 65536 : 16384}`, 'create table texts (id int auto_increment primary key, v varchar(8) collate utf8mb4_bin)'])
+    const { query, drop } = await createTestDatabase(engine, [
+      'set sql_mode = \'\'', `set max_sort_length = ${engine.name === 'mariadb' ? 65536 : 16384}`,
+      'create table texts (id int auto_increment primary key, v varchar(8) collate utf8mb4_bin)'
+    ])
     t.teardown(drop)
-    const hex = (text: readonly number[]): string => `(_utf32 x'${text.map((code) => code.toString(16).padStart(8, '0')).join('')}')`
+    const hex = (text: readonly number[]): string =>
+      `(_utf32 x'${text.map((code) => code.toString(16).padStart(8, '0')).join('')}')`
     await query(`insert into texts (v) values ${TEXTS.map(hex).join()}`)
     const collations = await query(engine.name === 'mariadb'
-      ? 'select full_collation_name as name, character_set_name as charset from information_schema.collation_character_set_applicability order by 1'
-      : 'select collation_name as name, character_set_name as charset from information_schema.collations order by 1') as Array<{ name: string, charset: string }>
+      ? 'select full_collation_name as name, character_set_name as charset from ' +
+        'information_schema.collation_character_set_applicability order by 1'
+      : 'select collation_name as name, character_set_name as charset from ' +
+        'information_schema.collations order by 1') as Array<{ name: string, charset: string }>
     const disordered: string[] = []
     const byCharset = Map.groupBy(collations.filter(({ name }) => name !== 'binary'), ({ charset }) => charset)
     for (const [charset, names] of byCharset) {
       await query('drop table if exists kept')
       await query(`create table kept (id int auto_increment primary key, v varchar(8) character set ${charset})`)
-      await query(`insert into kept (v) select convert(v using ${charset}) from texts where binary convert(convert(v using ${charset}) using utf8mb4) = binary v order by id desc`)
+      await query(
+        `insert into kept (v) select convert(v using ${charset}) from texts where binary convert(convert(v using ${charset}) using utf8mb4) = binary v order by id desc`
+      )
       for (const { name } of names) {
-        const sorted = `select v, id, lag(v) over (order by v, id) as p, lag(id) over (order by v, id) as pid from (select v collate ${name} as v, id from kept) as given`
-        const [{ n }] = await query(`select count(*) as n from (${sorted}) as sorted where p > v or (p = v and pid > id)`) as [{ n: number }]
+        const sorted =
+          `select v, id, lag(v) over (order by v, id) as p, lag(id) over (order by v, id) as pid from (select v collate ${name} as v, id from kept) as given`
+        const [{ n }] = await query(
+          `select count(*) as n from (${sorted}) as sorted where p > v or (p = v and pid > id)`
+        ) as [{ n: number }]
         if (n > 0) disordered.push(name)
       }
     }
     t.ok(collations.length > 200)
-    const listed = collations.map(({ name }) => name).filter((name) => !keepsOrder(name) && ORDERED_HERE[engine.name]?.includes(name) !== true)
+    const listed = collations.map(({ name }) => name).filter(
+      (name) => !keepsOrder(name) && ORDERED_HERE[engine.name]?.includes(name) !== true
+    )
     t.same(disordered.sort(), listed.sort())
   })
 }

@@ -41,7 +41,11 @@ const sums: Array<[declaration: string, stored: string, operand: unknown, sum: u
 ]
 
 t.test('$inc adds exactly, and NULL stays NULL', async (t) => {
-  for (const [declaration, stored, operand, sum] of sums) t.equal(apply(declaration, stored, '$inc', operand), sum, `${stored} + ${String(operand)} as ${declaration}`)
+  for (const [declaration, stored, operand, sum] of sums) {
+    t.equal(
+      apply(declaration, stored, '$inc', operand), sum, `${stored} + ${String(operand)} as ${declaration}`
+    )
+  }
 })
 
 const overflows: Array<[declaration: string, stored: string, operand: unknown]> = [
@@ -63,16 +67,24 @@ const overflows: Array<[declaration: string, stored: string, operand: unknown]> 
 
 t.test('a sum that does not fit, or of what is no number, is an error', async (t) => {
   for (const [declaration, stored, operand] of overflows) {
-    t.throws(() => apply(declaration, stored, '$inc', operand), { errcode: 1, message: 'integer overflow' }, `${stored} + ${String(operand)} as ${declaration}`)
+    t.throws(
+      () => apply(declaration, stored, '$inc', operand), { errcode: 1, message: 'integer overflow' },
+      `${stored} + ${String(operand)} as ${declaration}`
+    )
   }
 })
 
 t.test('$now has the digits of the declaration, in the form in which values are stored', async (t) => {
   const clock = systemClock()
-  const now = (declaration: string) => valueAt(sqliteColumn('c', declaration).type.updates?.find(({ name }) => name === '$now')?.read(true) as Moment, clock) as string
+  const now = (declaration: string) => valueAt(
+    sqliteColumn('c', declaration).type.updates?.find(({ name }) => name === '$now')?.read(true) as Moment, clock
+  ) as string
   const forms: Array<[declaration: string, form: RegExp]> = [
-    ['datetime', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['timestamp', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['time', /^\d\d:\d\d:\d\d$/], ['date', /^\d{4}-\d\d-\d\d$/],
-    ['datetime(1)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.[1-9])?$/], ['timestamp(6)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/], ['time(3)', /^\d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/]
+    ['datetime', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/], ['timestamp', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/],
+    ['time', /^\d\d:\d\d:\d\d$/], ['date', /^\d{4}-\d\d-\d\d$/],
+    ['datetime(1)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.[1-9])?$/], [
+      'timestamp(6)', /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/
+    ], ['time(3)', /^\d\d:\d\d:\d\d(\.\d{0,2}[1-9])?$/]
   ]
   for (const [declaration, form] of forms) {
     const stored = now(declaration)
@@ -84,29 +96,40 @@ t.test('$now has the digits of the declaration, in the form in which values are 
 })
 
 t.test('$merge is a JSON Merge Patch', async (t) => {
-  const merge = (stored: string, patch: object) => JSON.parse(apply('json', stored, '$merge', patch) as string) as unknown
+  const merge = (stored: string, patch: object) =>
+    JSON.parse(apply('json', stored, '$merge', patch) as string) as unknown
   t.same(merge("'{\"a\":1,\"b\":{\"c\":2}}'", { a: null, b: { d: 3 } }), { b: { c: 2, d: 3 } })
   t.same(merge('null', { a: { b: null } }), { a: {} })
   t.same(merge('5', { a: 1 }), { a: 1 })
-  t.equal(apply('json', "'{\"a\":12345678901234567890,\"b\":52.0}'", '$merge', {}), '{"a":12345678901234567890,"b":52.0}')
+  t.equal(
+    apply('json', "'{\"a\":12345678901234567890,\"b\":52.0}'", '$merge', {}), '{"a":12345678901234567890,"b":52.0}'
+  )
 })
 
 t.test('a form is offered by the types that can have it, on both engines', async (t) => {
   const expected: Array<[declaration: string, forms: string[]]> = [
-    ['tinyint(1)', ['$inc']], ['int', ['$inc']], ['bigint', ['$inc']], ['year', ['$inc', '$now']], ['decimal(10,2)', ['$inc']], ['float', ['$inc']], ['double', ['$inc']],
+    ['tinyint(1)', ['$inc']], ['int', ['$inc']], ['bigint', ['$inc']], ['year', ['$inc', '$now']],
+    ['decimal(10,2)', ['$inc']], ['float', ['$inc']], ['double', ['$inc']],
     ['date', ['$now']], ['time', ['$now']], ['datetime', ['$now']], ['timestamp', ['$now']], ['json', ['$merge']],
     ['varchar(10)', []], ['text', []], ['blob', []], ['something', []]
   ]
   for (const column of [mysqlColumn, sqliteColumn]) {
-    for (const [declaration, forms] of expected) t.same((column('c', declaration).type.updates ?? []).map(({ name }) => name), forms, declaration)
+    for (const [declaration, forms] of expected) {
+      t.same(
+        (column('c', declaration).type.updates ?? []).map(({ name }) => name), forms, declaration
+      )
+    }
   }
 })
 
 t.test('operands that are not of the form are refused', async (t) => {
   const refused: Array<[declaration: string, name: string, operand: unknown]> = [
-    ['int', '$inc', 1.5], ['int', '$inc', 'x'], ['int', '$inc', null], ['int', '$inc', [1]], ['int', '$inc', '9223372036854775808'], ['decimal(10,2)', '$inc', '0.001'],
-    ['double', '$inc', '1'], ['double', '$inc', null], ['datetime', '$now', false], ['datetime', '$now', null], ['datetime', '$now', 1], ['json', '$merge', null],
-    ['json', '$merge', [1]], ['json', '$merge', 5], ['json', '$merge', JSON.rawJSON('1e2')], ['json', '$merge', { a: '\ud800' }]
+    ['int', '$inc', 1.5], ['int', '$inc', 'x'], ['int', '$inc', null], ['int', '$inc', [1]],
+    ['int', '$inc', '9223372036854775808'], ['decimal(10,2)', '$inc', '0.001'],
+    ['double', '$inc', '1'], ['double', '$inc', null], ['datetime', '$now', false], ['datetime', '$now', null],
+    ['datetime', '$now', 1], ['json', '$merge', null],
+    ['json', '$merge', [1]], ['json', '$merge', 5], ['json', '$merge', JSON.rawJSON('1e2')],
+    ['json', '$merge', { a: '\ud800' }]
   ]
   for (const column of [mysqlColumn, sqliteColumn]) {
     for (const [declaration, name, operand] of refused) {

@@ -46,7 +46,8 @@ t.test('a last attempt begins when the others have ended, and those that come la
   t.equal(await later.done, 'later')
 })
 
-t.test('nothing waits long: neither a last attempt for a long transaction, nor one for a long last attempt', async (t) => {
+t.test('nothing waits long: neither a last attempt for a long transaction, nor one for a ' +
+  'long last attempt', async (t) => {
   const { seen, begin } = createAttempts()
   const long = begin('long', false)
   const last = begin('last', true)

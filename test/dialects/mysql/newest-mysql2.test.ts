@@ -1,6 +1,6 @@
 /**
- * Runs the tests of sessions and statements against another mysql2: `TEST_MYSQL2=latest` (or a version, or the path of a package). They show
- * whether it still has the private parts that commands use.
+ * Runs the tests of sessions and statements against another mysql2: `TEST_MYSQL2=latest` (or a version, or the path of
+ * a package). They show whether it still has the private parts that commands use.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,15 +21,25 @@ t.test('statements run with the mysql2 of TEST_MYSQL2', { skip }, async (t) => {
   const { version } = createRequire(import.meta.url)(join(path, 'package.json')) as { version: string }
   const hooks = join(folder, 'hooks.mjs')
   writeFileSync(hooks, hooksFor(path))
-  for (const file of ['connection/statement-command', 'connection/session', 'stopping'].map((name) => `test/dialects/mysql/${name}.test.ts`).concat('test/response/response-sink.test.ts')) {
+  for (const file of ['connection/statement-command', 'connection/session', 'stopping'].map(
+    (name) => `test/dialects/mysql/${name}.test.ts`
+  ).concat('test/response/response-sink.test.ts')) {
     const env = { ...process.env, TEST_MYSQL2: '', TEST_ENGINES: JSON.stringify(await engines()) }
-    const { status, stdout } = spawnSync(process.execPath, ['--import', pathToFileURL(hooks).href, file], { encoding: 'utf8', env })
-    t.equal(status, 0, `${file} with mysql2 ${version}`, { failures: stdout.split('\n').filter((line) => line.includes('not ok')) })
+    const { status, stdout } = spawnSync(process.execPath, ['--import', pathToFileURL(hooks).href, file], {
+      encoding: 'utf8', env
+    })
+    t.equal(status, 0, `${file} with mysql2 ${version}`, {
+      failures: stdout.split('\n').filter((line) => line.includes('not ok'))
+    })
   }
 })
 
 function install (folder: string, version: string): string {
-  execFileSync('npm', ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', `mysql2@${version}`], { stdio: 'ignore' })
+  execFileSync(
+    'npm',
+    ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', `mysql2@${version}`],
+    { stdio: 'ignore' }
+  )
   return join(folder, 'node_modules/mysql2')
 }
 

@@ -3,7 +3,9 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Session } from '../../../src/dialects/mysql/session.ts'
-import { createFailover, createMysqlPool, type Failover, type MysqlPool, type PoolLimits } from '../../../src/dialects/mysql/pool.ts'
+import {
+  createFailover, createMysqlPool, type Failover, type MysqlPool, type PoolLimits
+} from '../../../src/dialects/mysql/pool.ts'
 import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { allConnections } from '../../support/connections.ts'
 import { movableClock } from '../../support/clock.ts'
@@ -21,7 +23,8 @@ function createPool (t: Test, url: string, limits: Partial<PoolLimits>): MysqlPo
 }
 /** `acquire` gives what it has at once, and a promise of what it has not. */
 const acquire = async (pool: MysqlPool): Promise<Session> => pool.acquire()
-const ask = async ({ connection }: Session, sql: string): Promise<Record<string, unknown>> => (await run(connection, sql) as Array<Record<string, unknown>>)[0] as Record<string, unknown>
+const ask = async ({ connection }: Session, sql: string): Promise<Record<string, unknown>> =>
+  (await run(connection, sql) as Array<Record<string, unknown>>)[0] as Record<string, unknown>
 
 t.test('a database that accepts connections and never greets is unavailable, not overloaded', async (t) => {
   const sockets: Socket[] = []
@@ -31,7 +34,9 @@ t.test('a database that accepts connections and never greets is unavailable, not
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const pool = createPool(t as Test, `mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`, { wait: 50 })
+  const pool = createPool(t as Test, `mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`, {
+    wait: 50
+  })
   await t.rejects(acquire(pool), { code: 'DATABASE_UNAVAILABLE', reason: 'ETIMEDOUT' })
 })
 
@@ -43,12 +48,17 @@ for (const engine of await engines()) {
     t.test('have the settings of the service', async (t) => {
       const pool = createPool(t, database.url, {})
       const session = await acquire(pool)
-      const settings = await ask(session, 'select @@sql_mode as mode, @@time_zone as zone, @@autocommit as auto, @@sql_safe_updates as safe, @@foreign_key_checks as fk, @@character_set_client as cs')
+      const settings = await ask(session, 'select @@sql_mode as mode, @@time_zone as zone, @@autocommit as auto, ' +
+        '@@sql_safe_updates as safe, @@foreign_key_checks as fk, @@character_set_client as cs')
       pool.release(session)
       t.match(settings, { zone: '+00:00', auto: 1, safe: 0, fk: 1, cs: 'utf8mb4' })
       const modes = new Set(String(settings['mode']).split(','))
       for (const mode of ['STRICT_ALL_TABLES', 'NO_AUTO_VALUE_ON_ZERO']) t.ok(modes.has(mode), mode)
-      for (const mode of ['ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'NO_ZERO_DATE', 'PIPES_AS_CONCAT']) t.notOk(modes.has(mode), `no ${mode}`)
+      for (const mode of ['ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'NO_ZERO_DATE', 'PIPES_AS_CONCAT']) {
+        t.notOk(
+          modes.has(mode), `no ${mode}`
+        )
+      }
     })
 
     t.test('run one statement at a time, and cannot read local files', async (t) => {
@@ -99,7 +109,9 @@ for (const engine of await engines()) {
       const url = await createUser(t, database, { limits: 'max_user_connections 1' })
       const pool = createPool(t, url, {})
       const first = await acquire(pool)
-      await t.rejects(acquire(createPool(t, url, {})), { code: 'DATABASE_UNAVAILABLE', reason: 'ER_USER_LIMIT_REACHED' })
+      await t.rejects(acquire(createPool(t, url, {})), {
+        code: 'DATABASE_UNAVAILABLE', reason: 'ER_USER_LIMIT_REACHED'
+      })
       pool.release(first)
     })
 
@@ -137,7 +149,8 @@ for (const engine of await engines()) {
       t.match(pool.use, { open: 1, idle: 1 })
     })
 
-    t.test('do not count while their statement is being stopped on a server that was left for another one', async (t) => {
+    t.test('do not count while their statement is being stopped on a server that was ' +
+      'left for another one', async (t) => {
       const pool = createPool(t, database.url, { wait: 1000 })
       const first = await acquire(pool)
       pool.startStopping(first)
@@ -156,7 +169,9 @@ for (const engine of await engines()) {
       pool.release(session)
       await pool.close()
       await t.rejects(acquire(pool), { code: 'DATABASE_UNAVAILABLE' })
-      await until('it has ended', async () => (await allConnections(database.query)).every((connection) => connection.id !== id))
+      await until(
+        'it has ended', async () => (await allConnections(database.query)).every((connection) => connection.id !== id)
+      )
     })
   })
 }
@@ -165,7 +180,9 @@ const settle = async (sessions: Array<Session | Promise<Session>>) => {
   const results = await Promise.allSettled(sessions)
   return {
     sessions: results.flatMap((result) => result.status === 'fulfilled' ? [result.value] : []),
-    codes: [...new Set(results.flatMap((result) => result.status === 'rejected' ? [`${result.reason.code} ${result.reason.reason}`] : []))]
+    codes: [...new Set(
+      results.flatMap((result) => result.status === 'rejected' ? [`${result.reason.code} ${result.reason.reason}`] : [])
+    )]
   }
 }
 const many = (pool: MysqlPool, count: number) => settle(Array.from({ length: count }, () => pool.acquire()))
@@ -216,7 +233,8 @@ for (const engine of await engines()) {
       t.equal(pool.use.open, 2)
     })
 
-    t.test('is attempted again beside an attempt without an answer, so that the end of an outage is noticed soon', async (t) => {
+    t.test('is attempted again beside an attempt without an answer, so that the end of an ' +
+      'outage is noticed soon', async (t) => {
       const { pool, proxy } = await start(t, { size: 1 })
       proxy.silent = true
       const early = settle([pool.acquire()])
@@ -235,7 +253,8 @@ for (const engine of await engines()) {
       await until('another attempt is made', () => proxy.connections === 2)
       proxy.delay = 0
       pool.release(await first)
-      await until('both have come', () => pool.use.open === 1 && proxy.statements.filter((sql) => sql.startsWith('set session transaction')).length === 2)
+      await until('both have come', () => pool.use.open === 1 &&
+        proxy.statements.filter((sql) => sql.startsWith('set session transaction')).length === 2)
       await sleep(100)
       t.match(pool.use, { open: 1, idle: 1 })
     })
@@ -281,7 +300,8 @@ t.test('after a refusal, a host that has not refused recently is used', async (t
   t.equal(refusing(hosts), 'a', 'they are asked again later')
 })
 
-t.test('after refusals of a single host, sessions are reopened at an interval, because its address may lead to another server', async (t) => {
+t.test('after refusals of a single host, sessions are reopened at an interval, because its address may lead ' +
+  'to another server', async (t) => {
   const hosts = createHosts('a')
   const { epoch } = hosts
   t.same([refusing(hosts), refusing(hosts)], ['a', false])

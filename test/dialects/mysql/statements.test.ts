@@ -10,11 +10,21 @@ import { createTestDatabase, engines } from '../../servers/engines.ts'
 import { connect, run, textOf } from '../../support/mysql.ts'
 import '../../support/seed.ts'
 
-const address = { hosts: [{ host: 'a', port: 1 }, { host: 'b', port: 2 }], user: 'u', password: 'p', database: 'd', ssl: undefined }
+const address = {
+  hosts: [{ host: 'a', port: 1 }, { host: 'b', port: 2 }], user: 'u', password: 'p', database: 'd', ssl: undefined
+}
 
 t.test('a connection reads no local file, sends one statement at a time and counts changed rows', async (t) => {
   const options = connectionOptions(address)
-  t.match(options, { host: 'a', port: 1, user: 'u', database: 'd', charset: 'utf8mb4', multipleStatements: false, flags: ['-LOCAL_FILES', '-FOUND_ROWS'] })
+  t.match(options, {
+    host: 'a',
+    port: 1,
+    user: 'u',
+    database: 'd',
+    charset: 'utf8mb4',
+    multipleStatements: false,
+    flags: ['-LOCAL_FILES', '-FOUND_ROWS']
+  })
   t.notOk('ssl' in options)
   t.match(connectionOptions(address, { host: 'b', port: 2 }), { host: 'b', port: 2 })
 })
@@ -32,15 +42,25 @@ t.test('the session is strict, in UTC, and has a statement time limit on the ser
   t.match(statement, /max_execution_time = \d/)
 })
 
-const write = (...parameters: Parameter[]): string => textOf(writeStatement({ pieces: ['select ', ...parameters.map((_, index) => ` as \`${index}?\``).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))], parameters }))
+const write = (...parameters: Parameter[]): string => textOf(writeStatement({
+  pieces: ['select ', ...parameters.map(
+    (_, index) => ` as \`${index}?\``
+  ).map((piece, index, all) => piece + (index < all.length - 1 ? ', ' : ''))],
+  parameters
+}))
 
 t.test('the JavaScript type determines the form of a literal', async (t) => {
-  t.equal(write('a', 1, -1.5, 18446744073709551615n, null, Buffer.from('\'"\\')), "select 'a' as `0?`, 1 as `1?`, -1.5 as `2?`, 18446744073709551615 as `3?`, null as `4?`, x'27225c' as `5?`")
+  t.equal(
+    write('a', 1, -1.5, 18446744073709551615n, null, Buffer.from('\'"\\')),
+    "select 'a' as `0?`, 1 as `1?`, -1.5 as `2?`, 18446744073709551615 as `3?`, null as `4?`, x'27225c' as `5?`"
+  )
   t.equal(write(Buffer.alloc(0)), "select x'' as `0?`")
 })
 
 t.test('no text can end its own literal', async (t) => {
-  for (const text of ["'", "''", '\\', "\\'", "' or 1 = 1 -- ", '\0', '\x1a', '\n\r\t\b', '?', '"', '`', '\u0085', '\u2028']) {
+  for (const text of [
+    "'", "''", '\\', "\\'", "' or 1 = 1 -- ", '\0', '\x1a', '\n\r\t\b', '?', '"', '`', '\u0085', '\u2028'
+  ]) {
     const literal = write(text).slice('select '.length, -' as `0?`'.length)
     t.match(literal, /^'(?:[^'\\]|\\.)*'$/s, encodeURIComponent(text))
   }
@@ -48,14 +68,22 @@ t.test('no text can end its own literal', async (t) => {
 
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 20 }).filter((text) => text.isWellFormed()),
-  fc.string({ unit: fc.constantFrom("'", '"', '\\', '\0', '\x1a', '\n', '%', '_', '?', '`', 'é', '😀', '中', ' '), maxLength: 12 })
+  fc.string({
+    unit: fc.constantFrom("'", '"', '\\', '\0', '\x1a', '\n', '%', '_', '?', '`', 'é', '😀', '中', ' '), maxLength: 12
+  })
 )
 t.test('a text with a character that must be escaped is escaped as mysql2 does it, of any length', async (t) => {
-  fc.assert(fc.property(text, fc.constantFrom("'", '\\', '\0'), fc.integer({ min: 1, max: 500 }), (text, special, times) => {
+  fc.assert(fc.property(text, fc.constantFrom("'", '\\', '\0'), fc.integer({
+    min: 1, max: 500
+  }), (text, special, times) => {
     const escaped = (text + special).repeat(times)
     t.equal(write(escaped), `select ${mysql.escape(escaped)} as \`0?\``)
   }), { numRuns: 200 })
-  for (const escaped of ["é'".repeat(40_000), "'"]) t.ok(write(escaped, 'a') === `select ${mysql.escape(escaped)} as \`0?\`, 'a' as \`1?\``, `${escaped.length} characters`)
+  for (const escaped of ["é'".repeat(40_000), "'"]) {
+    t.ok(
+      write(escaped, 'a') === `select ${mysql.escape(escaped)} as \`0?\`, 'a' as \`1?\``, `${escaped.length} characters`
+    )
+  }
 })
 
 const values = fc.array(text, { minLength: 1, maxLength: 50 })
@@ -111,16 +139,21 @@ const VERSIONS: Array<[text: string, product: string, numbers: number[], support
   ['', 'MySQL', [0, 0, 0], false]
 ]
 
-t.test('the engine and the version of a server are read, and each engine has an oldest version of its own', async (t) => {
+t.test('the engine and the version of a server are read, and each engine has an oldest ' +
+  'version of its own', async (t) => {
   for (const [text, product, numbers, supported] of VERSIONS) {
     const engine = engineOf(text)
     t.same({ product: engine.name, numbers: numbersOf(engine, text) }, { product, numbers }, text)
-    t.equal(versionProblem(text), supported ? undefined : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19, MariaDB 10.7, Vitess 8.0.30 and TiDB 7.5`, text)
+    t.equal(versionProblem(text), supported
+      ? undefined
+      : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19, MariaDB 10.7, Vitess 8.0.30 and TiDB 7.5`, text)
   }
 })
 
 t.test('MariaDB counts from the end of a list in JSON since 10.9', async (t) => {
-  for (const [version, counts] of [['10.7.8', false], ['10.8.0', false], ['10.9.1', true], ['10.11.18', true], ['11.8.2', true]] as const) {
+  for (const [version, counts] of [
+    ['10.7.8', false], ['10.8.0', false], ['10.9.1', true], ['10.11.18', true], ['11.8.2', true]
+  ] as const) {
     const { name, traits, lacks } = engineOf(`5.5.5-${version}-MariaDB-ubu2404`)
     t.same([name, traits.countsFromEnd, lacks.length], ['MariaDB', counts, counts ? 0 : 1], version)
   }
@@ -128,5 +161,7 @@ t.test('MariaDB counts from the end of a list in JSON since 10.9', async (t) => 
 })
 
 t.test('versions are compared number by number', async (t) => {
-  for (const [oldest, expected] of [[[11, 5], true], [[11, 5, 2], true], [[11, 5, 3], false], [[11, 6], false], [[12], false], [[10, 99, 99], true]] as const) t.equal(isAtLeast([11, 5, 2], oldest), expected, oldest.join('.'))
+  for (const [oldest, expected] of [
+    [[11, 5], true], [[11, 5, 2], true], [[11, 5, 3], false], [[11, 6], false], [[12], false], [[10, 99, 99], true]
+  ] as const) t.equal(isAtLeast([11, 5, 2], oldest), expected, oldest.join('.'))
 })

@@ -33,7 +33,9 @@ function stopOn (t: Test, ...answers: Progress[]) {
     }
   }
   const kill = async (): Promise<Progress> => answers[Math.min(told.kills++, answers.length - 1)] as Progress
-  const stop: Stop = stopStatement({ pool, session, since: 0, onGivenUp: () => { told.givenUp++ }, patience: PATIENCE, kill })
+  const stop: Stop = stopStatement({
+    pool, session, since: 0, onGivenUp: () => { told.givenUp++ }, patience: PATIENCE, kill
+  })
   return { told, stop, session, pass }
 }
 
@@ -139,7 +141,8 @@ for (const engine of await engines()) {
   })
 }
 
-t.test('a statement that ends while KILL fails is answered once and its connection is reused, even if mysql2 reports the end twice', async (t) => {
+t.test('a statement that ends while KILL fails is answered once and its connection is reused, even if mysql2 ' +
+  'reports the end twice', async (t) => {
   // takes whoever wants to end the statement, and sends them away later
   const server = createServer((socket) => { setTimeout(() => socket.destroy(), 150) }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -151,23 +154,34 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
     destroy: () => { events.push('given up') },
     stream: { destroy: () => {} },
     addCommand: (command: { execute (packet: object, connection: object): boolean, onResult (error: Error): void }) => {
-      setTimeout(() => command.execute({ buffer: ok, offset: 0, end: ok.length, sequenceId: 1, numPackets: 1, isError: () => false }, { serverCapabilityFlags: 0, sequenceId: 2 }), 60)
+      setTimeout(() => command.execute(
+        { buffer: ok, offset: 0, end: ok.length, sequenceId: 1, numPackets: 1, isError: () => false },
+        { serverCapabilityFlags: 0, sequenceId: 2 }
+      ), 60)
       setTimeout(() => command.onResult(new Error('closed')), 200)
     }
   }
   const address = parseReplicaUrl(`mysql://root@127.0.0.1:${(server.address() as AddressInfo).port}/shop`)
-  const session = { connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here' } as unknown as Session
+  const session = {
+    connection, memory: new ReadMemory(), address, host: address.hosts[0], server: 'here'
+  } as unknown as Session
   const pool = {
     startStopping: () => { events.push('stopping') },
     isStopping: () => true,
-    endStopping: (_session: Session, { isUsable }: { isUsable: boolean }) => { events.push(`stopped, ${isUsable ? 'usable' : 'lost'}`) },
+    endStopping: (_session: Session, { isUsable }: { isUsable: boolean }) => {
+      events.push(`stopped, ${isUsable ? 'usable' : 'lost'}`)
+    },
     release: () => { events.push('released') }
   } as unknown as MysqlPool
 
   const outcome = await runStatement({
     pool,
     session,
-    request: { statement: statementOf('update', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }), sink: undefined, client: undefined },
+    request: {
+      statement: statementOf('update', tableOf({ columns: [mysqlColumn('id', 'int')] }), { pieces: ['do 1'] }),
+      sink: undefined,
+      client: undefined
+    },
     options: {
       watch: (_client, stop) => {
         const timer = setTimeout(() => stop(queryTimeout()), 20)

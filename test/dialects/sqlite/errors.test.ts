@@ -7,12 +7,16 @@ const a = sqliteColumn('a', 'int')
 const table = tableOf({
   name: 'my.items',
   columns: [a, sqliteColumn('b.c', 'int'), sqliteColumn('id', 'int')],
-  uniqueKeys: [{ name: 'PRIMARY', columns: ['id'] }, { name: 'both', columns: ['a', 'b.c'] }, { name: "lower's", columns: [] }],
+  uniqueKeys: [
+    { name: 'PRIMARY', columns: ['id'] }, { name: 'both', columns: ['a', 'b.c'] }, { name: "lower's", columns: [] }
+  ],
   foreignKeys: [{ name: 'items_0', columns: ['a'], referencedTable: 'others', referencedColumns: ['x'] }]
 })
 const insert = statementOf('insert', table)
 const remove = statementOf('delete', table)
-const error = (errcode: number, message = 'secret value'): SqliteError => Object.assign(new Error(message), { errcode, errstr: 'what SQLite calls it' })
+const error = (errcode: number, message = 'secret value'): SqliteError => Object.assign(new Error(message), {
+  errcode, errstr: 'what SQLite calls it'
+})
 
 const codes: Array<[code: string, numbers: number[]]> = [
   ['NOT_NULL_VIOLATION', [1299]],
@@ -34,11 +38,15 @@ t.test('errors of SQLite are converted by their codes, extended codes before pri
 })
 
 t.test('a missing table or column means that the tables have changed', async (t) => {
-  for (const message of ['no such table: main.items', 'no such column: a', 'table items has no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'StaleCatalog' }, message)
+  for (const message of ['no such table: main.items', 'no such column: a', 'table items has ' +
+    'no column named a']) t.match(toServiceError(error(1, message), insert), { name: 'StaleCatalog' }, message)
 })
 
-t.test('objects missing from the table itself are distinguished from those that a trigger or view refers to', async (t) => {
-  const fired = statementOf('insert', { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } })
+t.test('objects missing from the table itself are distinguished from those that a trigger ' +
+  'or view refers to', async (t) => {
+  const fired = statementOf('insert', {
+    ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] }
+  })
   const view: Statement = { ...statementOf('select', { ...table, kind: 'view' }), readsView: true }
   const stale: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
     [fired, 'no such table: main.audit', 'no such table: main.audit', true],
@@ -54,7 +62,11 @@ t.test('objects missing from the table itself are distinguished from those that 
     [insert, 'wrong number of arguments to function a_secret()', 'wrong number of arguments to function', true],
     [view, 'view a_secret is circularly defined', 'view a_secret is circularly defined', true]
   ]
-  for (const [plan, message, reason, isElsewhere] of stale) t.match(toServiceError(error(1, message), plan), { name: 'StaleCatalog', reason, isElsewhere }, message)
+  for (const [plan, message, reason, isElsewhere] of stale) {
+    t.match(toServiceError(error(1, message), plan), {
+      name: 'StaleCatalog', reason, isElsewhere
+    }, message)
+  }
 })
 
 t.test('any other error of an expression is an invalid value', async (t) => {
@@ -64,7 +76,9 @@ t.test('any other error of an expression is an invalid value', async (t) => {
 
 t.test('a check is named if no trigger may have written another table', async (t) => {
   const checked = { ...table, checks: [{ name: 'positive', columns: [] }] }
-  t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), { code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }] })
+  t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), {
+    code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }]
+  })
   for (const plan of [{ ...insert, table: { ...checked, triggers: { known: false, list: [] } } }, insert]) {
     const refusal = toServiceError(error(275, 'CHECK constraint failed: positive'), plan as Statement)
     t.match(refusal, { code: 'CHECK_VIOLATION' })
@@ -74,11 +88,20 @@ t.test('a check is named if no trigger may have written another table', async (t
 
 t.test('if a trigger may have written other tables, foreign keys are not described', async (t) => {
   const fired = { ...table, triggers: { known: false, list: [] } }
-  for (const number of [787, 1811]) t.same((toServiceError(error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Statement) as { details?: unknown }).details, [], `${number}`)
+  for (const number of [787, 1811]) {
+    t.same((toServiceError(
+      error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Statement
+    ) as { details?: unknown }).details, [], `${number}`)
+  }
 })
 
 t.test('an unknown error is a bug, with its number as the only reason', async (t) => {
-  for (const message of ['near "form": syntax error', 'unrecognized token: "#"', 'incomplete input']) t.match(toServiceError(error(1, message), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 1' })
+  for (const message of ['near "form": syntax error', 'unrecognized token: "#"', 'incomplete input']) {
+    t.match(
+      toServiceError(error(1, message), insert),
+      { name: 'UnknownDatabaseError', message: 'unexpected database error 1' }
+    )
+  }
   t.match(toServiceError(error(21), insert), { name: 'UnknownDatabaseError', message: 'unexpected database error 21' })
   const bug = new TypeError('x is not a function')
   t.equal(toServiceError(bug, insert), bug)
@@ -97,7 +120,9 @@ t.test('a violated key is named with its columns', async (t) => {
     ['UNIQUE constraint failed: audit.id', []]
   ]
   for (const [message, columns] of messages) {
-    const { code, details } = toServiceError(error(2067, message), insert) as { code?: string, details?: Array<{ path: string }> }
+    const { code, details } = toServiceError(
+      error(2067, message), insert
+    ) as { code?: string, details?: Array<{ path: string }> }
     t.equal(code, 'UNIQUE_VIOLATION')
     t.same(details?.map(({ path }) => path), columns.map((column) => `/data/${column}`), message)
   }
@@ -105,7 +130,16 @@ t.test('a violated key is named with its columns', async (t) => {
 
 t.test('a foreign key is named if the statement sets it; otherwise other rows reference this one', async (t) => {
   const written: Statement = statementOf('insert', table, { assigned: [a], parameters: [5n] })
-  t.match(toServiceError(error(787), written), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "items_0" on "a"' }] })
-  for (const plan of [remove, insert]) t.match(toServiceError(error(787), plan), { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '', message: 'other rows refer to this one' }] })
-  t.match(toServiceError(error(1811, 'FOREIGN KEY constraint failed'), remove), { code: 'FOREIGN_KEY_VIOLATION' }, 'ON DELETE RESTRICT')
+  t.match(toServiceError(error(787), written), {
+    code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/a', message: 'foreign key "items_0" on "a"' }]
+  })
+  for (const plan of [remove, insert]) {
+    t.match(toServiceError(error(787), plan), {
+      code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '', message: 'other rows refer to this one' }]
+    })
+  }
+  t.match(
+    toServiceError(error(1811, 'FOREIGN KEY constraint failed'), remove), { code: 'FOREIGN_KEY_VIOLATION' },
+    'ON DELETE RESTRICT'
+  )
 })

@@ -46,7 +46,9 @@ t.test('a session keeps nothing of the work that it has watched', async (t) => {
   t.teardown(() => session.close())
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  const answers = await Promise.all(Array.from({ length: 10 }, async () => new WeakRef(await session.unlessLost(sleep(1, { answer: 'x'.repeat(1000) })))))
+  const answers = await Promise.all(Array.from(
+    { length: 10 }, async () => new WeakRef(await session.unlessLost(sleep(1, { answer: 'x'.repeat(1000) })))
+  ))
   await until('they are collected', () => {
     collect()
     return answers.every((answer) => answer.deref() === undefined)
@@ -69,7 +71,9 @@ t.test('a process that has not opened the file in time is ended, and the error s
   writeFileSync(process.execPath, '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 })
   const { pass } = stoppedClock(t)
   const opening = Session.open('any.db')
-  const refused = t.rejects(opening, { code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_SLOW: its process has not opened the file within 30 seconds' })
+  const refused = t.rejects(opening, {
+    code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_SLOW: its process has not opened the file within 30 seconds'
+  })
   await pass(29_990)
   t.equal(await Promise.race([opening.catch(() => 'ended'), 'open']), 'open')
   await pass(10)
@@ -83,7 +87,8 @@ t.test('a process that cannot be started is an error', async (t) => {
   await t.rejects(Session.open('any.db'), { code: 'DATABASE_UNAVAILABLE', reason: 'SQLITE_PROCESS_ENDED' })
 })
 
-t.test('one request at a time uses the session; the number of waiting requests and their time are limited', async (t) => {
+t.test('one request at a time uses the session; the number of waiting requests and ' +
+  'their time are limited', async (t) => {
   const sessions = createSessions(createFile(t), { queue: 2, wait: 100 })
   t.teardown(sessions.close)
   const held = Promise.withResolvers<string>()
@@ -123,7 +128,9 @@ t.test('closing waits for a session that is being opened, and closes it', async 
   for (const first of [false, true]) {
     const sessions = createSessions(createFile(t), { queue: 2, wait: 5000 })
     if (first) await sessions.use(async (session) => { session.kill() })
-    const refused = t.rejects(sessions.use((session) => session.ask({ ...one, sql: ENDLESS })), { code: 'DATABASE_UNAVAILABLE' })
+    const refused = t.rejects(sessions.use((session) => session.ask({ ...one, sql: ENDLESS })), {
+      code: 'DATABASE_UNAVAILABLE'
+    })
     if (first) await sleep(10)
     await sessions.close()
     await refused
@@ -134,13 +141,20 @@ t.test('a select whose rows cannot be taken is ended, and with it its lock', asy
   const path = createFile(t)
   const other = new DatabaseSync(path)
   t.teardown(() => other.close())
-  other.exec(`create table n (i integer primary key, text text); insert into n with recursive c (i) as (select 1 union all select i + 1 from c where i < 5000) select i, '${'x'.repeat(100)}' from c`)
+  other.exec(
+    `create table n (i integer primary key, text text); insert into n with recursive c (i) as (select 1 union all select i + 1 from c where i < 5000) select i, '${'x'.repeat(100)}' from c`
+  )
   const session = await Session.open(path)
   t.teardown(() => session.close())
-  await t.rejects(session.read({ sql: 'select * from n', parameters: [], limit: Infinity }, () => { throw new RangeError('own') }), { message: 'own' })
+  await t.rejects(
+    session.read({ sql: 'select * from n', parameters: [], limit: Infinity }, () => { throw new RangeError('own') }),
+    { message: 'own' }
+  )
   other.exec('delete from n where i > 1')
   let rows = 0
-  t.ok(await session.read({ sql: 'select * from n order by i', parameters: [], limit: Infinity }, () => { rows++; return true }))
+  t.ok(await session.read(
+    { sql: 'select * from n order by i', parameters: [], limit: Infinity }, () => { rows++; return true }
+  ))
   t.equal(rows, 1)
 })
 
@@ -157,7 +171,9 @@ async function startProgram (t: Test, statements: string[] = [], path = join(t.t
     child.send(order)
     return next
   }
-  const read = (sql: string, { parameters = [], ...rest }: { parameters?: unknown[], limit?: number, named?: boolean } = {}) => ask({ kind: 'read', sql, parameters, ...INFINITE, ...rest })
+  const read = (sql: string, { parameters = [], ...rest }: {
+    parameters?: unknown[], limit?: number, named?: boolean
+  } = {}) => ask({ kind: 'read', sql, parameters, ...INFINITE, ...rest })
   const run = (sql: string, begin = false) => ask({ kind: 'run', sql, parameters: [], begin })
   const end = async (): Promise<number | null> => {
     const exit = once(child, 'exit') as Promise<[number | null]>
@@ -184,7 +200,8 @@ t.test('a program that reads', async (t) => {
   })
 
   await t.test('rows arrive in batches, and a select can be ended early', async (t) => {
-    const numbers = "with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000) select i, 'text' from n"
+    const numbers = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 10000) ' +
+      "select i, 'text' from n"
     const first = await read(numbers)
     t.equal(first.more, true)
     let count = first.rows?.length as number
@@ -209,14 +226,18 @@ t.test('a program that reads', async (t) => {
 
 t.test('a statement in a transaction changes nothing before COMMIT', async (t) => {
   const { direct, run } = await startProgram(t, ['create table items (id integer primary key)'])
-  t.same(await run('insert into items values (7), (9007199254740993)', true), { changes: 2, insertId: '9007199254740993' })
+  t.same(await run('insert into items values (7), (9007199254740993)', true), {
+    changes: 2, insertId: '9007199254740993'
+  })
   t.same(direct.prepare('select * from items').all(), [])
   await run('commit')
   t.match(direct.prepare('select count(*) as count from items').all(), [{ count: 2 }])
 })
 
 t.test('an error ends the transaction that the statement has begun, and has its number', async (t) => {
-  const { direct, run, read } = await startProgram(t, ['create table items (id integer primary key)', 'insert into items values (1)'])
+  const { direct, run, read } = await startProgram(t, [
+    'create table items (id integer primary key)', 'insert into items values (1)'
+  ])
   const { error } = await run('insert into items values (5), (1)', true)
   t.match(error, { errcode: 1555, thrown: { message: 'UNIQUE constraint failed: items.id' } })
   t.match((await run('commit')).error, { thrown: { message: /no transaction/ } })
@@ -225,12 +246,16 @@ t.test('an error ends the transaction that the statement has begun, and has its 
 })
 
 t.test('COMMIT of a broken key fails and leaves the transaction open, and checking it changes nothing', async (t) => {
-  const { direct, run, ask } = await startProgram(t, ['create table items (id integer primary key, parent int references items deferrable initially deferred)'])
+  const { direct, run, ask } = await startProgram(t, [
+    'create table items (id integer primary key, parent int references items deferrable initially deferred)'
+  ])
   const broken = { error: { errcode: 787 } }
   await run('insert into items values (1, 1)', true)
   t.same(await ask({ kind: 'checkKeys' }), {})
   await run('insert into items values (2, 9)')
-  for (const order of [{ kind: 'checkKeys' }, { kind: 'checkKeys' }, { kind: 'transaction', sql: 'commit' }, { kind: 'checkKeys' }] as const) t.match(await ask(order), broken)
+  for (const order of [
+    { kind: 'checkKeys' }, { kind: 'checkKeys' }, { kind: 'transaction', sql: 'commit' }, { kind: 'checkKeys' }
+  ] as const) t.match(await ask(order), broken)
   await run('insert into items values (9, null)')
   t.same(await ask({ kind: 'checkKeys' }), {})
   t.same(await ask({ kind: 'transaction', sql: 'commit' }), {})
@@ -301,7 +326,10 @@ t.test('a bug while the catalog is read is not reported as an error of the datab
 })
 
 t.test('foreign keys are enforced and LIKE is case-sensitive, whatever the file sets', async (t) => {
-  const { dialect, select } = await openDialect(t, 'create table items (id integer primary key, name text)', "insert into items (name) values ('Ada'), ('ada')", 'create table parts (item int references items)')
+  const { dialect, select } = await openDialect(
+    t, 'create table items (id integer primary key, name text)', "insert into items (name) values ('Ada'), ('ada')",
+    'create table parts (item int references items)'
+  )
   t.same((await select({ filters: { name: { $like: 'a%' } } })).map(({ id }: { id: number }) => id), [2])
   const [, parts] = await dialect.introspect()
   t.equal(parts?.foreignKeys.length, 1)
@@ -317,9 +345,16 @@ t.test('a statement that was planned before a change of the file does not run', 
 })
 
 t.test('the number of prepared statements is limited, and all statements still work', async (t) => {
-  const { direct, select } = await openDialect(t, 'create table items (id integer primary key, name text)', "insert into items values (1, 'x')")
+  const { direct, select } = await openDialect(
+    t, 'create table items (id integer primary key, name text)', "insert into items values (1, 'x')"
+  )
   for (let round = 0; round < 2; round++) {
-    for (let count = 1; count <= 150; count++) t.same(await select({ filters: { id: Array.from({ length: count }, (_, index) => index + 1) } }), [{ id: 1, name: 'x' }])
+    for (let count = 1; count <= 150; count++) {
+      t.same(
+        await select({ filters: { id: Array.from({ length: count }, (_, index) => index + 1) } }),
+        [{ id: 1, name: 'x' }]
+      )
+    }
   }
   direct.exec('delete from items')
   t.same(await select({ filters: { id: [1] } }), [])

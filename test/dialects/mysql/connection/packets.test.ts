@@ -1,7 +1,9 @@
 /** Packets of an answer, byte by byte: those of the servers of the tests have small numbers only. */
 import t from 'tap'
 import type { TableFacts } from '../../../../src/catalog/catalog.ts'
-import { createDefinitions, createDifferences, type Definitions, type Differences, readDefinition } from '../../../../src/dialects/mysql/definitions.ts'
+import {
+  createDefinitions, createDifferences, type Definitions, type Differences, readDefinition
+} from '../../../../src/dialects/mysql/definitions.ts'
 import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/mysql/packets.ts'
 import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
@@ -20,7 +22,8 @@ function packetOf (...bytes: number[]) {
 const uint16 = (value: number): number[] => [value & 0xff, value >> 8]
 const textBytes = (value: string): number[] => [Buffer.byteLength(value), ...Buffer.from(value)]
 /** An OK packet; `rest`: what follows its warnings. */
-const ok = (counts: number[], status = 2, rest: number[] = []) => packetOf(0, ...counts, ...uint16(status), ...uint16(3), ...rest)
+const ok = (counts: number[], status = 2, rest: number[] = []) =>
+  packetOf(0, ...counts, ...uint16(status), ...uint16(3), ...rest)
 
 t.test('integers of each length', async (t) => {
   const cases: Array<[bytes: number[], affectedRows: number, insertId: string]> = [
@@ -32,13 +35,17 @@ t.test('integers of each length', async (t) => {
     [[1, 0xfe, 0, 0, 0, 0, 0, 0, 0, 0x80], 1, '9223372036854775808']
   ]
   for (const [bytes, affectedRows, insertId] of cases) {
-    t.same(readOk(ok(bytes), TRACKS), { affectedRows, insertId, status: 2, warnings: 3, info: '', changesSession: false })
+    t.same(readOk(ok(bytes), TRACKS), {
+      affectedRows, insertId, status: 2, warnings: 3, info: '', changesSession: false
+    })
   }
 })
 
 t.test('the text about a statement has a length only where the server tracks the session', async (t) => {
   t.match(readOk(ok([1, 0], 2, textBytes('Rows matched: 1 ✓')), TRACKS), { info: 'Rows matched: 1 ✓' })
-  t.match(readOk(ok([1, 0], 2, [...Buffer.from('Rows matched: 1 ✓')]), 0), { info: 'Rows matched: 1 ✓', changesSession: false })
+  t.match(readOk(ok([1, 0], 2, [...Buffer.from('Rows matched: 1 ✓')]), 0), {
+    info: 'Rows matched: 1 ✓', changesSession: false
+  })
   t.match(readOk(ok([1, 0], 2, []), 0), { info: '' })
 })
 
@@ -47,7 +54,8 @@ t.test('only a variable is a change of the session that matters', async (t) => {
   const schema = [1, ...textBytes('\u0004shop')]
   const state = [2, ...textBytes('\u00011')]
   const gtids = [3, ...textBytes(`\u0000${String.fromCharCode(200)}`)]
-  const changes = (...lists: number[][]) => readOk(ok([1, 0], CHANGED, [...textBytes('info'), lists.flat().length, ...lists.flat()]), TRACKS).changesSession
+  const changes = (...lists: number[][]) =>
+    readOk(ok([1, 0], CHANGED, [...textBytes('info'), lists.flat().length, ...lists.flat()]), TRACKS).changesSession
   const gtid = [0, ...textBytes(`${String.fromCharCode(9)}last_gtid${String.fromCharCode(5)}0-1-7`)]
   t.equal(changes(variable), true)
   t.equal(changes(gtid), false, 'the number of the transaction in the binary log of MariaDB')
@@ -66,7 +74,11 @@ t.test('an answer that is cut or has more than one result ends its connection', 
   t.doesNotThrow(() => readEof(packetOf(0xfe, 0, 0, ...uint16(2))))
   t.throws(() => readColumnCount(packetOf(0xfb, 1, 2)), /lacks a length/, 'a request for a local file')
   const { buffer } = ok([0xfe, 1, 1])
-  for (let size = 5; size < 11; size++) t.throws(() => readOk({ buffer: buffer.subarray(0, size), offset: 4, end: size }, TRACKS), RangeError, `${size} bytes`)
+  for (let size = 5; size < 11; size++) {
+    t.throws(
+      () => readOk({ buffer: buffer.subarray(0, size), offset: 4, end: size }, TRACKS), RangeError, `${size} bytes`
+    )
+  }
   t.equal(readColumnCount(packetOf(0xfc, 0, 2)), 512)
 })
 
@@ -77,25 +89,38 @@ t.test('a long row may begin like the end of the rows', async (t) => {
   t.equal(isOk(packetOf(1)), false)
 })
 
-interface Sent { type: number, charset?: number, flags?: number, length?: number, table?: string, extra?: Record<number, string> }
+interface Sent {
+  type: number, charset?: number, flags?: number, length?: number, table?: string, extra?: Record<number, string>
+}
 
 const [INT, VARCHAR, BLOB] = [3, 253, 252]
 
 function text (value: string): Buffer {
   const bytes = Buffer.from(value)
-  return bytes.length < 251 ? Buffer.concat([Buffer.from([bytes.length]), bytes]) : Buffer.concat([Buffer.from([0xfc, bytes.length & 0xff, bytes.length >> 8]), bytes])
+  return bytes.length < 251
+    ? Buffer.concat([Buffer.from([bytes.length]), bytes])
+    : Buffer.concat([
+      Buffer.from([0xfc, bytes.length & 0xff, bytes.length >> 8]), bytes
+    ])
 }
 
 /** The packet of a definition, as the manual has it, with other bytes around it. */
-function definitionOf ({ type, charset = 45, flags = 0, length = 11, table = 't', extra }: Sent): { bytes: Buffer, from: number, end: number } {
+function definitionOf ({ type, charset = 45, flags = 0, length = 11, table = 't', extra }: Sent): {
+  bytes: Buffer, from: number, end: number
+} {
   const fixed = Buffer.alloc(13)
   fixed[0] = 12
   fixed.writeUInt16LE(charset, 1)
   fixed.writeUInt32LE(length, 3)
   fixed[7] = type
   fixed.writeUInt16LE(flags, 8)
-  const entries = Object.entries(extra ?? {}).map(([kind, value]) => Buffer.concat([Buffer.from([Number(kind)]), text(value)]))
-  const body = Buffer.concat([...['def', 'shop', table, table, 'v0', 'n'].map(text), ...(extra === undefined ? [] : [text(Buffer.concat(entries).toString('latin1'))]), fixed])
+  const entries = Object.entries(extra ?? {}).map(
+    ([kind, value]) => Buffer.concat([Buffer.from([Number(kind)]), text(value)])
+  )
+  const body = Buffer.concat([
+    ...['def', 'shop', table, table, 'v0', 'n'].map(text),
+    ...(extra === undefined ? [] : [text(Buffer.concat(entries).toString('latin1'))]), fixed
+  ])
   return { bytes: Buffer.concat([Buffer.from('####'), body, Buffer.from('####')]), from: 4, end: 4 + body.length }
 }
 
@@ -105,20 +130,39 @@ const read = (sent: Sent) => {
 }
 
 t.test('a definition is parsed, with and without the additions of MariaDB', async (t) => {
-  t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), { name: 'v0', type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: '' })
-  t.same(read({ type: BLOB, extra: { 1: 'json' } }), { name: 'v0', type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json' })
-  t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), { name: 'v0', type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: '' })
-  t.same(read({ type: INT, extra: { 7: 'to come'.repeat(50), 0: 'uuid' } }).extendedType, 'uuid', 'more than one byte counts')
-  t.same(read({ type: INT, extra: {} }), { name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: '', format: '' })
-  t.same(read({ type: INT, table: '表'.repeat(100), extra: { 0: 'inet4' } }), { name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: 'inet4', format: '' }, 'names of more bytes than one says')
+  t.same(read({ type: INT, charset: 63, flags: 0x20, length: 10 }), {
+    name: 'v0', type: INT, charset: 63, flags: 0x20, length: 10, extendedType: '', format: ''
+  })
+  t.same(read({ type: BLOB, extra: { 1: 'json' } }), {
+    name: 'v0', type: BLOB, charset: 45, flags: 0, length: 11, extendedType: '', format: 'json'
+  })
+  t.same(read({ type: 254, extra: { 0: 'uuid', 7: 'to come' } }), {
+    name: 'v0', type: 254, charset: 45, flags: 0, length: 11, extendedType: 'uuid', format: ''
+  })
+  t.same(
+    read({ type: INT, extra: { 7: 'to come'.repeat(50), 0: 'uuid' } }).extendedType, 'uuid', 'more than one byte counts'
+  )
+  t.same(read({ type: INT, extra: {} }), {
+    name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: '', format: ''
+  })
+  t.same(
+    read({ type: INT, table: '表'.repeat(100), extra: { 0: 'inet4' } }),
+    { name: 'v0', type: INT, charset: 45, flags: 0, length: 11, extendedType: 'inet4', format: '' },
+    'names of more bytes than one says'
+  )
 })
 
 t.test('the class of values', async (t) => {
   const classes: Array<[Sent, string]> = [
-    [{ type: 1 }, 'integer'], [{ type: 8, flags: 0x20 }, 'integer'], [{ type: 3, flags: 0x60 }, 'integer zerofill'], [{ type: 246 }, 'decimal'], [{ type: 246, flags: 0x40 }, 'decimal zerofill'], [{ type: 4 }, 'float'],
-    [{ type: 5 }, 'double'], [{ type: 6 }, 'null'], [{ type: 13, flags: 0x60 }, 'year'], [{ type: 16, length: 1 }, 'bit'], [{ type: 16, length: 8 }, 'bits'], [{ type: 10 }, 'date'], [{ type: 7 }, 'timestamp'],
-    [{ type: 254, flags: 0x100 }, 'enum'], [{ type: 254, flags: 0x800 }, 'set'], [{ type: 253, charset: 63 }, 'bytes'], [{ type: 253 }, 'text'], [{ type: 250 }, 'text'], [{ type: 252, extra: { 1: 'json' } }, 'json'],
-    [{ type: 245, charset: 63 }, 'json'], [{ type: 254, extra: { 0: 'uuid' } }, 'uuid'], [{ type: 255, charset: 63, extra: { 0: 'point' } }, 'geometry'], [{ type: 242, charset: 63 }, 'vector']
+    [{ type: 1 }, 'integer'], [{ type: 8, flags: 0x20 }, 'integer'], [{ type: 3, flags: 0x60 }, 'integer zerofill'],
+    [{ type: 246 }, 'decimal'], [{ type: 246, flags: 0x40 }, 'decimal zerofill'], [{ type: 4 }, 'float'],
+    [{ type: 5 }, 'double'], [{ type: 6 }, 'null'], [{ type: 13, flags: 0x60 }, 'year'], [
+      { type: 16, length: 1 }, 'bit'
+    ], [{ type: 16, length: 8 }, 'bits'], [{ type: 10 }, 'date'], [{ type: 7 }, 'timestamp'],
+    [{ type: 254, flags: 0x100 }, 'enum'], [{ type: 254, flags: 0x800 }, 'set'], [{ type: 253, charset: 63 }, 'bytes'],
+    [{ type: 253 }, 'text'], [{ type: 250 }, 'text'], [{ type: 252, extra: { 1: 'json' } }, 'json'],
+    [{ type: 245, charset: 63 }, 'json'], [{ type: 254, extra: { 0: 'uuid' } }, 'uuid'],
+    [{ type: 255, charset: 63, extra: { 0: 'point' } }, 'geometry'], [{ type: 242, charset: 63 }, 'vector']
   ]
   for (const [sent, expected] of classes) t.equal(valueClass(read(sent)), expected, JSON.stringify(sent))
 })
@@ -126,7 +170,9 @@ t.test('the class of values', async (t) => {
 const column = mysqlColumn('n', 'int')
 const table = tableOf({ name: 'things', columns: [column] })
 const factsOf = (declaration: string): readonly TableFacts[] => [{ ...table, columns: [{ ...column, declaration }] }]
-const create = (differences: Differences) => createDefinitions({ table, columns: [column], expected: ({ type }) => type.sentAs, differences })
+const create = (differences: Differences) => createDefinitions({
+  table, columns: [column], expected: ({ type }) => type.sentAs, differences
+})
 const isExpected = (definitions: Definitions, sent: Sent): boolean => {
   const { bytes, from, end } = definitionOf(sent)
   return definitions.isExpectedIn(0, bytes, from, end)
@@ -182,7 +228,9 @@ t.test('the number of known differences is limited', async (t) => {
 
 t.test('a column of an unknown type accepts any class of values', async (t) => {
   const unknown = mysqlColumn('x', 'xml')
-  const definitions = createDefinitions({ table, columns: [unknown], expected: ({ type }) => type.sentAs, differences: createDifferences() })
+  const definitions = createDefinitions({
+    table, columns: [unknown], expected: ({ type }) => type.sentAs, differences: createDifferences()
+  })
   t.ok(isExpected(definitions, { type: BLOB }))
   t.ok(isExpected(definitions, { type: INT }))
 })

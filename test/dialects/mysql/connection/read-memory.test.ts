@@ -18,14 +18,18 @@ async function startServer (t: Test): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-const pattern = (size: number): Buffer => Buffer.from(Array.from({ length: size }, (_, index) => index * 31 + (index >> 8) * 17 + (index >> 16) * 7 + size))
+const pattern = (size: number): Buffer =>
+  Buffer.from(Array.from({ length: size }, (_, index) => index * 31 + (index >> 8) * 17 + (index >> 16) * 7 + size))
 
-/** A connection that asks for answers, one after the other, and keeps the pieces of each as they came until it is there. */
+/**
+ * A connection that asks for answers, one after the other, and keeps the pieces of each as they came until it is there.
+ */
 async function createClient (t: Test, memory: ReadMemory) {
   const socket = memory.connect({ host: '127.0.0.1', port: await startServer(t) })
   t.teardown(() => { socket.destroy() })
   await once(socket, 'connect')
-  const ask = (size: number, freed: 'at its end' | 'later'): Promise<{ bytes: Buffer, pieces: Buffer[] }> => new Promise((resolve) => {
+  const ask = (size: number, freed: 'at its end'
+    | 'later'): Promise<{ bytes: Buffer, pieces: Buffer[] }> => new Promise((resolve) => {
     const pieces: Buffer[] = []
     let length = 0
     const take = (piece: Buffer): void => {
@@ -48,11 +52,15 @@ async function createClient (t: Test, memory: ReadMemory) {
   return { socket, ask }
 }
 
-const sizes = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 60_000, max: 70_000 }), fc.integer({ min: 1, max: 600_000 }))
+const sizes = fc.oneof(
+  fc.integer({ min: 1, max: 2000 }), fc.integer({ min: 60_000, max: 70_000 }), fc.integer({ min: 1, max: 600_000 })
+)
 
 t.test('an answer is not overwritten while it arrives, wherever the previous ones ended', async (t) => {
   const { ask } = await createClient(t, new ReadMemory())
-  await fc.assert(fc.asyncProperty(fc.array(fc.tuple(sizes, fc.constantFrom('at its end' as const, 'later' as const)), { minLength: 1, maxLength: 10 }), async (answers) => {
+  await fc.assert(fc.asyncProperty(fc.array(fc.tuple(sizes, fc.constantFrom('at its end' as const, 'later' as const)), {
+    minLength: 1, maxLength: 10
+  }), async (answers) => {
     for (const [size, freed] of answers) if (!(await ask(size, freed)).bytes.equals(pattern(size))) return false
     return true
   }), { numRuns: 50 })
@@ -62,7 +70,11 @@ t.test('an answer is not overwritten while it arrives, wherever the previous one
 t.test('the next answer reuses the memory of the previous ones', async (t) => {
   const { ask } = await createClient(t, new ReadMemory())
   const used = new Set<ArrayBufferLike>()
-  for (let answer = 0; answer < 50; answer++) for (const { buffer } of (await ask(answer % 2 === 0 ? 300 : 150_000, 'at its end')).pieces) used.add(buffer)
+  for (let answer = 0; answer < 50; answer++) {
+    for (const { buffer } of (await ask(
+      answer % 2 === 0 ? 300 : 150_000, 'at its end'
+    )).pieces) used.add(buffer)
+  }
   t.ok(used.size <= 4, `${used.size} blocks`)
 })
 
@@ -110,14 +122,23 @@ t.test('a listener that paused still receives the end of the connection', async 
 })
 
 const SIZES = [1, 300, 20_000, 64_000, 70_000, 300_000, 1_000_000]
-const wide = { mysql: ['create table wide (id int primary key, size int not null, text longtext not null)'], sqlite: [] }
+const wide = {
+  mysql: ['create table wide (id int primary key, size int not null, text longtext not null)'], sqlite: []
+}
 
-await onEachEngine(t, 'answers of all sizes on the same connections contain their own rows', { schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } } }, async (t, service) => {
-  for (const [index, size] of SIZES.entries()) await service.sql(`insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`)
+await onEachEngine(t, 'answers of all sizes on the same connections contain their own rows', {
+  schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } }
+}, async (t, service) => {
+  for (const [index, size] of SIZES.entries()) {
+    await service.sql(
+    `insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`
+    )
+  }
   const ask = async (filters: object, ids: number[]): Promise<void> => {
     const { status, json } = await service.post('wide', { verb: 'select', filters, orderBy: 'id' })
     t.equal(status, 200)
-    const right = json.data.rows.map(({ id, size, text }: { id: number, size: number, text: string }) => text === String.fromCharCode(97 + id).repeat(size))
+    const right = json.data.rows.map(({ id, size, text }: { id: number, size: number, text: string }) =>
+      text === String.fromCharCode(97 + id).repeat(size))
     t.same(right, ids.map(() => true), `rows ${ids.join()}`)
   }
   const ids = [...SIZES.keys()]

@@ -1,7 +1,7 @@
 /**
- * Every session variable of the servers: the service sets it (src/dialects/mysql/session-settings.ts), or it is listed here with
- * the reason why no statement of the service means something else by it. A variable that a server has and nobody has
- * considered fails this test.
+ * Every session variable of the servers: the service sets it (src/dialects/mysql/session-settings.ts), or it is listed
+ * here with the reason why no statement of the service means something else by it. A variable that a server has and
+ * nobody has considered fails this test.
  */
 import t from 'tap'
 import { sessionStatement, SETTINGS } from '../../../../src/dialects/mysql/session-settings.ts'
@@ -12,7 +12,8 @@ const LEFT_ALONE: Array<[reason: string, names: string]> = [
   ['collation_connection sets it', 'character_set_connection'],
   ['set by a statement of its own', 'transaction_isolation tx_isolation'],
   ['another name of a variable of this list', 'identity pseudo_slave_mode storage_engine wsrep_causal_reads'],
-  ['set by the statement with the time limits and for what the server reports', 'max_statement_time max_execution_time session_track_system_variables session_track_state_change session_track_transaction_info'],
+  ['set by the statement with the time limits and for what the server reports', 'max_statement_time ' +
+    'max_execution_time session_track_system_variables session_track_state_change session_track_transaction_info'],
   ['how much memory, disk or time the server uses, and by which plan: no result depends on it', `analyze_max_length analyze_sample_percentage aria_sort_buffer_size aria_repair_threads aria_stats_method big_tables bulk_insert_buffer_size
     connection_memory_chunk_size deadlock_search_depth_long deadlock_search_depth_short deadlock_timeout_long deadlock_timeout_short enable_secondary_engine_statistics eq_range_index_dive_limit
     expensive_subquery_limit global_connection_memory_tracking histogram_generation_max_mem_size histogram_size histogram_type in_predicate_conversion_threshold information_schema_stats_expiry innodb_ddl_buffer_size
@@ -30,7 +31,8 @@ const LEFT_ALONE: Array<[reason: string, names: string]> = [
     enforce_storage_engine explain_format explain_json_format_version external_table_secondary_storage_engine external_table_storage_engine generated_random_password_length innodb_compression_default innodb_default_encryption_key_id
     innodb_strict_mode old_alter_table old_passwords print_identified_with_as_hex require_row_format restrict_fk_on_non_standard_key show_create_table_skip_secondary_engine
     show_create_table_verbosity sql_generate_invisible_primary_key sql_if_exists sql_quote_show_create sql_require_primary_key system_versioning_alter_history terminology_use_previous`],
-  ['whether a key that MySQL made is a column that can be seen is the operator\'s choice; the catalog and the rows agree', 'show_gipk_in_create_table_and_information_schema'],
+  ['whether a key that MySQL made is a column that can be seen is the operator\'s choice; the catalog ' +
+    'and the rows agree', 'show_gipk_in_create_table_and_information_schema'],
   ['logs and warnings, which are not read', `end_markers_in_json log_disabled_statements log_slow_disabled_statements log_slow_min_examined_row_limit log_slow_query log_slow_query_time long_query_time min_examined_row_limit
     slow_query_log log_queries_not_using_indexes log_slow_admin_statements log_slow_filter log_slow_max_warnings log_slow_rate_limit log_slow_slave_statements log_slow_verbosity log_warnings max_error_count note_verbosity
     sql_log_off sql_notes sql_warnings`],
@@ -38,20 +40,38 @@ const LEFT_ALONE: Array<[reason: string, names: string]> = [
     binlog_transaction_compression_level_zstd default_master_connection gtid_domain_id gtid_next gtid_seq_no immediate_server_version max_relay_log_size original_commit_timestamp original_server_version pseudo_replica_mode pseudo_thread_id
     rbr_exec_mode server_id session_track_gtids skip_parallel_replication skip_replication sql_log_bin sql_slave_skip_counter transaction_allow_batching wsrep_gtid_seq_no wsrep_on wsrep_osu_method wsrep_retry_autocommit wsrep_trx_fragment_size
     wsrep_trx_fragment_unit xa_detach_on_prepare`],
-  ['how current the reads of a cluster are, and in which steps its keys count, is the operator\'s choice', 'auto_increment_increment auto_increment_offset group_replication_consistency wsrep_dirty_reads wsrep_sync_wait innodb_snapshot_isolation innodb_table_locks'],
-  ['a server that is set to read-only refuses writes with an error, and another host is tried', 'transaction_read_only tx_read_only'],
+  [
+    'how current the reads of a cluster are, and in which steps its keys count, is the operator\'s choice',
+    'auto_increment_increment auto_increment_offset group_replication_consistency wsrep_dirty_reads wsrep_sync_wait ' +
+      'innodb_snapshot_isolation innodb_table_locks'
+  ],
+  [
+    'a server that is set to read-only refuses writes with an error, and another host is tried',
+    'transaction_read_only tx_read_only'
+  ],
   ['functions that only triggers, views and routines use: their meaning is their owner\'s choice', `automatic_sp_privileges block_encryption_mode cte_max_recursion_depth default_regex_flags default_week_format enable_cascade_triggers group_concat_max_len innodb_ft_enable_stopword innodb_ft_user_stopword_table lc_time_names
     max_points_in_geometry max_recursive_iterations max_sp_recursion_depth standard_compliant_cte windowing_use_high_precision rand_seed1 rand_seed2 last_insert_id`],
   ['a null is not written to a column that is NOT NULL: the plan refuses it', 'explicit_defaults_for_timestamp'],
-  ['no statement says a character set without its collation, or names a file', 'default_collation_for_utf8mb4 character_set_filesystem'],
-  ['updates and deletes have no LIMIT, and rows of the past are not inserted', 'updatable_views_with_limit system_versioning_insert_history'],
+  [
+    'no statement says a character set without its collation, or names a file',
+    'default_collation_for_utf8mb4 character_set_filesystem'
+  ],
+  [
+    'updates and deletes have no LIMIT, and rows of the past are not inserted',
+    'updatable_views_with_limit system_versioning_insert_history'
+  ],
   ['needs a capability that the driver does not announce', 'resultset_metadata'],
-  ['the schema of the session is reported: it cannot change, for triggers and functions have no USE', 'session_track_schema'],
+  [
+    'the schema of the session is reported: it cannot change, for triggers and functions have no USE',
+    'session_track_schema'
+  ],
   ['some servers let nobody set it (secure_timestamp): the session is not used where the clock stands', 'timestamp'],
   ['new in each session; what a trigger leaves is undone by the reset', 'insert_id']
 ]
 
-const left = new Map(LEFT_ALONE.flatMap(([reason, names]) => names.split(/\s+/).map((name): [string, string] => [name, reason])))
+const left = new Map(
+  LEFT_ALONE.flatMap(([reason, names]) => names.split(/\s+/).map((name): [string, string] => [name, reason]))
+)
 const set = new Set(SETTINGS.map(({ name }) => name))
 
 t.test('no variable is both set and ignored, or listed twice', async (t) => {
@@ -79,11 +99,16 @@ for (const engine of await engines()) {
     const unknown: string[] = []
     for (const name of names) {
       if (set.has(name) || left.has(name)) continue
-      const errno = await run(connection, `set session \`${name}\` = default`).then(() => 0, (error: { errno: number }) => error.errno)
+      const errno = await run(connection, `set session \`${name}\` = default`).then(
+        () => 0, (error: { errno: number }) => error.errno
+      )
       if (!NOT_OF_A_SESSION.has(errno)) unknown.push(name)
     }
-    if (LISTED.test(engine.version)) t.same(unknown, [], 'set them in session-settings.ts, or list them here with the reason why not')
-    else t.comment(`not considered: ${unknown.join(', ')}`)
+    if (LISTED.test(engine.version)) {
+      t.same(
+        unknown, [], 'set them in session-settings.ts, or list them here with the reason why not'
+      )
+    } else t.comment(`not considered: ${unknown.join(', ')}`)
   })
 
   t.test(`every variable has the value that the session sets (${engine.name})`, async (t) => {
@@ -93,7 +118,9 @@ for (const engine of await engines()) {
       connection.destroy()
       await database.drop()
     })
-    const values = new Map((await run(connection, 'show session variables') as Array<{ Variable_name: string, Value: string }>).map((row) => [row.Variable_name, row.Value]))
+    const values = new Map((await run(
+      connection, 'show session variables'
+    ) as Array<{ Variable_name: string, Value: string }>).map((row) => [row.Variable_name, row.Value]))
     const words = new Map([['0', ['0', 'OFF', 'NO_CHAIN']], ['1', ['1', 'ON']], ['default', ['DEFAULT']]])
     for (const { name, value } of SETTINGS.filter(({ only }) => only === undefined || only === engine.name)) {
       if (name === 'autocommit' && value === '0') continue
@@ -101,7 +128,8 @@ for (const engine of await engines()) {
       const actual = values.get(name) as string
       // an assignment to optimizer_switch changes one of its flags
       const isFlag = name === 'optimizer_switch' && actual.split(',').includes(expected[0] as string)
-      t.ok(isFlag || expected.includes(actual) || expected[0]?.split(',').toSorted().join() === actual.split(',').toSorted().join(), `${name} = ${actual}`)
+      t.ok(isFlag || expected.includes(actual) ||
+        expected[0]?.split(',').toSorted().join() === actual.split(',').toSorted().join(), `${name} = ${actual}`)
     }
   })
 }

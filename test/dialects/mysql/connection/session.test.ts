@@ -12,19 +12,26 @@ import { until } from '../../../support/until.ts'
 
 async function open (t: Test, url: string): Promise<Session> {
   const address = addressOf(url)
-  const session = await openSession({ address, host: address.hosts[0] as { host: string, port: number }, epoch: 0, statementTimeout: 5000 }, () => {})
+  const session = await openSession({
+    address, host: address.hosts[0] as { host: string, port: number }, epoch: 0, statementTimeout: 5000
+  }, () => {})
   t.teardown(() => quit(session.connection))
   return session
 }
 
-const bytesOf = async (connection: Connection, text: string): Promise<string> => String((await ask(connection, `select hex('${text}')`))[0]?.[0])
+const bytesOf = async (connection: Connection, text: string): Promise<string> =>
+  String((await ask(connection, `select hex('${text}')`))[0]?.[0])
 
 for (const engine of await engines()) {
   t.test(`a session with ${engine.name}`, async (t) => {
-    const database = await createTestDatabase(engine, ['create table plain (id int primary key)', 'create table noisy (id int primary key)', 'create trigger noise before insert on noisy for each row set sql_select_limit = 1'])
+    const database = await createTestDatabase(engine, [
+      'create table plain (id int primary key)', 'create table noisy (id int primary key)',
+      'create trigger noise before insert on noisy for each row set sql_select_limit = 1'
+    ])
     t.teardown(() => database.drop())
 
-    await t.test('is opened with four statements: one asks for the binary log, two set it, the last one confirms it and names its server', async (t) => {
+    await t.test('is opened with four statements: one asks for the binary log, two set it, the last one confirms it ' +
+      'and names its server', async (t) => {
       const proxy = await createProxy(database.url)
       const { server, reportsChanges } = await open(t as Test, proxy.url)
       t.match(proxy.statements, [/^set session /, /^show session variables /, /^set session transaction /, /^select /])
@@ -44,7 +51,9 @@ for (const engine of await engines()) {
 
     for (const [name, toClient, reason] of refusalsOf(engine)) {
       await t.test(`is not used if the server ${name}`, async (t) => {
-        const { post, log } = await startService(t as Test, await createRewritingProxy(t as Test, database.url, { toClient }))
+        const { post, log } = await startService(
+          t as Test, await createRewritingProxy(t as Test, database.url, { toClient })
+        )
         const { status, json } = await post('plain', { verb: 'select' })
         t.match([status, json.error.code], [503, 'DATABASE_UNAVAILABLE'])
         t.ok(log.some((line) => reason.test(JSON.parse(line).reason)), 'the log says why')
@@ -55,7 +64,10 @@ for (const engine of await engines()) {
       const recorder = await createProxy(database.url)
       let broken = false
       const toServer = (all: string): string => broken ? all.replace('set session', 'sxt session') : all
-      const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer }), { database: { pool: { size: 1 } } })
+      const { post } = await startService(
+        t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer }),
+        { database: { pool: { size: 1 } } }
+      )
       t.teardown(() => recorder.close())
       await post('plain', { verb: 'select' })
       const { connections } = recorder
@@ -69,8 +81,14 @@ for (const engine of await engines()) {
 
     await t.test('is reset after each write if there are triggers and a proxy hides their changes', async (t) => {
       const recorder = await createProxy(database.url)
-      const hide = (all: string): string => all.replace(/(session_track_system_variables = )('[^']*')/g, (_, start: string, list: string) => start + "''".padEnd(list.length))
-      const { post } = await startService(t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer: hide }), { database: { pool: { size: 1 } } })
+      const hide = (all: string): string => all.replace(
+        /(session_track_system_variables = )('[^']*')/g,
+        (_, start: string, list: string) => start + "''".padEnd(list.length)
+      )
+      const { post } = await startService(
+        t as Test, await createRewritingProxy(t as Test, recorder.url, { toServer: hide }),
+        { database: { pool: { size: 1 } } }
+      )
       t.teardown(() => recorder.close())
       const settings = async (table: string, id: number): Promise<number> => {
         recorder.statements.splice(0)

@@ -10,14 +10,23 @@ import { mysqlColumn } from '../../../support/tables.ts'
 t.test('the service does not start with a mysql2 that lacks a method of its commands', async (t) => {
   const complete = { addCommand () {}, writePacket () {}, _resetSequenceId () {} }
   for (const name of Object.keys(complete)) {
-    t.throws(() => requirePrivateMethods({ ...complete, [name]: undefined }), { message: `the installed version of mysql2 lacks the method ${name}` })
+    t.throws(() => requirePrivateMethods({ ...complete, [name]: undefined }), {
+      message: `the installed version of mysql2 lacks the method ${name}`
+    })
   }
   t.doesNotThrow(() => requirePrivateMethods(complete))
   const { prototype } = mysql.Connection as unknown as { prototype: { addCommand?: unknown } }
   prototype.addCommand = undefined
   t.teardown(() => { delete prototype.addCommand })
-  const settings = { name: 'shop', address: { engine: 'mysql', address: addressOf('mysql://root@127.0.0.1/shop') }, replicas: [], pool: {} }
-  await t.rejects(openDialect(settings as never), { errors: ['databases.shop.url: the installed version of mysql2 lacks the method addCommand'] })
+  const settings = {
+    name: 'shop',
+    address: { engine: 'mysql', address: addressOf('mysql://root@127.0.0.1/shop') },
+    replicas: [],
+    pool: {}
+  }
+  await t.rejects(openDialect(settings as never), {
+    errors: ['databases.shop.url: the installed version of mysql2 lacks the method addCommand']
+  })
 })
 
 /** The sizes of the packet about 16 MB, where it is sent in two pieces, of which the second may be empty. */
@@ -33,7 +42,8 @@ for (const engine of await engines()) {
     for (const size of sizes) {
       const [before, after] = ["select length('", "') as n"]
       const n = size - 1 - before.length - after.length
-      const { sink } = await sendStatement(connection, before + 'x'.repeat(n) + after, new ResponseSink([mysqlColumn('n', 'int')], 1000), sendCommand)
+      const { sink } = await sendStatement(connection, before + 'x'.repeat(n) +
+        after, new ResponseSink([mysqlColumn('n', 'int')], 1000), sendCommand)
       t.match(String(sink.finish()), `{"n":${n}}`, `${size} bytes`)
     }
   })

@@ -9,12 +9,14 @@ import { errorPacket, type Proxy } from '../../../support/recorder.ts'
 import { until } from '../../../support/until.ts'
 
 const mysql = [
-  'create table accounts (id int primary key, name varchar(20) not null unique, amount int not null, check (amount >= 0))',
+  'create table accounts (id int primary key, name varchar(20) not null unique, amount int not null, ' +
+    'check (amount >= 0))',
   "insert into accounts values (1, 'a', 10), (2, 'b', 20)",
   'create table log (id int not null auto_increment primary key, note varchar(50)) engine = myisam',
   'create view slow as select id, sleep(2) as slept from accounts',
   'create table notes (id int primary key, note varchar(50) not null)',
-  "create function count_it () returns int deterministic modifies sql data begin insert into notes values (7, 'x'); return 1; end",
+  'create function count_it () returns int deterministic modifies sql data begin insert into notes values (7, ' +
+    "'x'); return 1; end",
   'create view counting as select id, count_it() as n from accounts limit 1'
 ]
 const schema = { sqlite: [], mysql }
@@ -26,7 +28,8 @@ type Servers = DialectTest & { readonly proxy: Proxy }
 const writing: TransactionOptions = { readOnly: false, isolation: 'repeatableRead' }
 const reading: TransactionOptions = { readOnly: true, isolation: 'repeatableRead' }
 const set = (id: number, amount: number) => ({ verb: 'update', data: { amount }, filters: { id } })
-const amounts = async ({ sql }: DialectTest): Promise<number[]> => (await sql('select amount from accounts order by id')).map(({ amount }) => amount)
+const amounts = async ({ sql }: DialectTest): Promise<number[]> =>
+  (await sql('select amount from accounts order by id')).map(({ amount }) => amount)
 
 /** The thread of the connection whose transaction is open. */
 async function thread ({ sql }: DialectTest): Promise<number> {
@@ -36,9 +39,13 @@ async function thread ({ sql }: DialectTest): Promise<number> {
 /** Nothing was changed, no connection is kept, and the next transaction runs. */
 async function isClean (t: Test, test: DialectTest, why: string): Promise<void> {
   t.same(await amounts(test), [10, 20], `${why}: nothing is changed`)
-  await until('its connection is free', () => test.dialect.poolUse?.().every(({ open, idle }) => open === idle) === true)
+  await until(
+    'its connection is free', () => test.dialect.poolUse?.().every(({ open, idle }) => open === idle) === true
+  )
   const { dialect, statement } = test
-  t.equal(await dialect.transaction(async (tx) => (await tx.run(statement('accounts', set(1, 11)))).changed, { ...writing, dryRun: true }), 1, `${why}: the next one runs`)
+  t.equal(await dialect.transaction(async (tx) => (await tx.run(
+    statement('accounts', set(1, 11))
+  )).changed, { ...writing, dryRun: true }), 1, `${why}: the next one runs`)
 }
 
 /** A transaction that has changed row 1 and waits for row 2, which another session has locked. */
@@ -115,7 +122,8 @@ await onEachDialect(t, 'BEGIN that loses its connection is sent again', settings
   t.same(await amounts(test), [5, 20])
 })
 
-await onEachDialect(t, 'a transaction that only reads runs again where its connection is lost', settings, async (t, test) => {
+await onEachDialect(t, 'a transaction that only reads runs again where its ' +
+  'connection is lost', settings, async (t, test) => {
   const { dialect, statement, proxy, sink } = test as Servers
   let runs = 0
   const read = (tx: Transaction) => {
@@ -152,7 +160,8 @@ await onEachDialect(t, 'two transactions that wait for each other both succeed',
   t.ok(attempts.length >= 3, `attempts: ${attempts.join()}`)
 })
 
-await onEachDialect(t, 'the last attempt after deadlocks begins when the transactions that may cause another one have ended', settings, async (t, test) => {
+await onEachDialect(t, 'the last attempt after deadlocks begins when the transactions that may cause ' +
+  'another one have ended', settings, async (t, test) => {
   const { dialect, statement, proxy } = test as Servers
   let failures = 3
   proxy.onStatement = (sql) => /^update.* = 5\b/.test(sql) && failures-- > 0 ? errorPacket(1213, '40001') : undefined
@@ -175,7 +184,9 @@ await onEachDialect(t, 'the last attempt after deadlocks begins when the transac
   t.same(await amounts(test), [5, 7])
 })
 
-for (const [number, state, where] of [[1213, '40001', 'update'], [3101, '40000', 'commit'], [1180, 'HY000', 'commit'], [1020, 'HY000', 'update']] as const) {
+for (const [number, state, where] of [
+  [1213, '40001', 'update'], [3101, '40000', 'commit'], [1180, 'HY000', 'commit'], [1020, 'HY000', 'update']
+] as const) {
   await onEachDialect(t, `error ${number} of ${where} is tried again three times`, settings, async (t, test) => {
     const { dialect, statement, proxy } = test as Servers
     let failures = 3
@@ -196,7 +207,8 @@ for (const [number, state, where] of [[1213, '40001', 'update'], [3101, '40000',
   })
 }
 
-await onEachDialect(t, 'a deadlock ends the transaction although its function catches it', settings, async (t, test) => {
+await onEachDialect(t, 'a deadlock ends the transaction although its ' +
+  'function catches it', settings, async (t, test) => {
   const { dialect, statement, proxy } = test as Servers
   proxy.onStatement = (sql) => sql.startsWith('update') ? errorPacket(1213, '40001') : undefined
   let runs = 0
@@ -225,7 +237,8 @@ await onEachDialect(t, 'a lock that is waited for too long', settings, async (t,
   await isClean(t, test, 'locked')
 })
 
-await onEachDialect(t, 'a statement that runs at the time limit is ended in the database', { ...settings, settings: { statementTimeout: 300 } }, async (t, test) => {
+await onEachDialect(t, 'a statement that runs at the time limit is ' +
+  'ended in the database', { ...settings, settings: { statementTimeout: 300 } }, async (t, test) => {
   const { dialect, statement, sink, sql } = test
   const run = (options: object = {}) => dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 5)))
@@ -233,7 +246,9 @@ await onEachDialect(t, 'a statement that runs at the time limit is ended in the 
   }, { ...writing, ...options })
   await t.rejects(run(), { code: 'QUERY_TIMEOUT' })
   // its connection may be being rolled back or reset
-  await until('it has ended', async () => (await running({ sql })).every((statement) => /^(set session|rollback)/.test(statement)))
+  await until(
+    'it has ended', async () => (await running({ sql })).every((statement) => /^(set session|rollback)/.test(statement))
+  )
   await isClean(t, test, 'ended')
   const client = { destroyed: false }
   setTimeout(() => { client.destroyed = true }, 50)
@@ -241,7 +256,8 @@ await onEachDialect(t, 'a statement that runs at the time limit is ended in the 
   await isClean(t, test, 'client gone')
 })
 
-await onEachDialect(t, 'a statement that cannot be ended keeps its connection until it ends', { ...settings, settings: { statementTimeout: 300 } }, async (t, test) => {
+await onEachDialect(t, 'a statement that cannot be ended keeps its ' +
+  'connection until it ends', { ...settings, settings: { statementTimeout: 300 } }, async (t, test) => {
   const { dialect, statement, sink, proxy } = test as Servers
   const done = dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', set(1, 5)))
@@ -255,13 +271,17 @@ await onEachDialect(t, 'a statement that cannot be ended keeps its connection un
   await isClean(t, test, 'ended by itself')
 })
 
-await onEachDialect(t, 'variables that a trigger changes are set again before the next statement', settings, async (t, test) => {
+await onEachDialect(t, 'variables that a trigger changes are set again before ' +
+  'the next statement', settings, async (t, test) => {
   const { dialect, statement, sql } = test
-  await sql("create trigger meddler before insert on accounts for each row set session sql_mode = 'NO_BACKSLASH_ESCAPES', session time_zone = '+05:00'")
+  await sql('create trigger meddler before insert on accounts for each row set session sql_mode = ' +
+    "'NO_BACKSLASH_ESCAPES', session time_zone = '+05:00'")
   await dialect.transaction(async (tx) => {
     await tx.run(statement('accounts', { verb: 'insert', data: { id: 3, name: 'c', amount: 1 } }))
     await tx.run(statement('notes', { verb: 'insert', data: { id: 1, note: "\\', 'x" } }))
-    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 4, name: 'c', amount: 1 } })), { code: 'UNIQUE_VIOLATION' })
+    await t.rejects(tx.run(statement('accounts', { verb: 'insert', data: { id: 4, name: 'c', amount: 1 } })), {
+      code: 'UNIQUE_VIOLATION'
+    })
     await tx.run(statement('notes', { verb: 'insert', data: { id: 2, note: "\\', 'y" } }))
   }, writing)
   t.match(await sql('select note from notes order by id'), [{ note: "\\', 'x" }, { note: "\\', 'y" }])
@@ -293,7 +313,8 @@ await onEachDialect(t, 'what cannot be rolled back is told', settings, async (t,
   await isClean(t, test, 'logged')
 })
 
-await onEachDialect(t, 'a deadlock of the server after a write that cannot be rolled back', settings, async (t, test) => {
+await onEachDialect(t, 'a deadlock of the server after a write that ' +
+  'cannot be rolled back', settings, async (t, test) => {
   const { sql } = test
   await sql("create trigger logged after update on accounts for each row insert into log (note) values ('changed')")
   await sql('create table heavy (id int primary key)')
@@ -309,9 +330,13 @@ await onEachDialect(t, 'a deadlock of the server after a write that cannot be ro
   await sql('rollback')
 })
 
-await onEachDialect(t, 'a view whose function writes cannot be read in a snapshot, and the service stays where it is', settings, async (t, test) => {
+await onEachDialect(t, 'a view whose function writes cannot be read in a snapshot, and the service ' +
+  'stays where it is', settings, async (t, test) => {
   const { dialect, statement, sink, sql } = test
-  await t.rejects(dialect.transaction((tx) => tx.run(statement('counting', { verb: 'select' }), sink('counting')), reading), { code: 'NOT_SUPPORTED' })
+  await t.rejects(
+    dialect.transaction((tx) => tx.run(statement('counting', { verb: 'select' }), sink('counting')), reading),
+    { code: 'NOT_SUPPORTED' }
+  )
   t.same(await sql('select * from notes'), [])
   await isClean(t, test, 'refused')
 })
@@ -320,5 +345,7 @@ await onEachDialect(t, 'a proxy that takes no notice of transactions is found ou
   const { dialect, statement, proxy } = test as Servers
   const ok = Buffer.from('\x07\0\0\x01\0\0\0\x02\0\0\0', 'latin1')
   proxy.onStatement = (sql) => sql === 'start transaction' ? ok : undefined
-  await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5))), writing), { code: 'OUTCOME_UNKNOWN', reason: 'NO_TRANSACTION' })
+  await t.rejects(dialect.transaction((tx) => tx.run(statement('accounts', set(1, 5))), writing), {
+    code: 'OUTCOME_UNKNOWN', reason: 'NO_TRANSACTION'
+  })
 })
