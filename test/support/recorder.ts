@@ -97,8 +97,11 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     const link: Link = { client, upstream, forgotten: false }
     let answer: Buffer | undefined
     let last: Buffer | undefined
+    // tables are confirmed once a second, before the statement that a test means
+    let isConfirmation = false
     const reader = createPacketReader((sql) => {
       statements.push(sql)
+      isConfirmation = sql.endsWith('limit 0')
       answer = state.onStatement(sql)
     })
     links.add(link)
@@ -114,8 +117,9 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     })
     upstream.on('data', (bytes) => {
       if (state.silent || state.deaf) return
-      if (state.repeats === 'later') last = bytes as Buffer
-      if (state.repeats === 'together') client.write(Buffer.concat([bytes as Buffer, bytes as Buffer]))
+      const repeats = isConfirmation ? undefined : state.repeats
+      if (repeats === 'later') last = bytes as Buffer
+      if (repeats === 'together') client.write(Buffer.concat([bytes as Buffer, bytes as Buffer]))
       else if (state.delay > 0) setTimeout(() => client.write(bytes), state.delay)
       else client.write(bytes)
     })
