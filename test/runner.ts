@@ -85,10 +85,11 @@ async function runWorker (waiting: string[], timeout: number, env: NodeJS.Proces
   else if (child.signalCode !== null) {
     report.fail(
       'a process of the tests',
-    `it did not end within ${END / 1000} s after its last file (${how}): something is left open`
+      `it did not end within ${END / 1000} s after its last file (${how}): something is left open`
     )
-  } else if (child.exitCode !== 0 &&
-    source.failed() === 0) report.fail('a process of the tests', `all its files passed, and it ended with ${how}`)
+  } else if (child.exitCode !== 0 && source.failed() === 0) {
+    report.fail('a process of the tests', `all its files passed, and it ended with ${how}`)
+  }
 }
 
 /** Has a signal that ends this process end the tests as well. */

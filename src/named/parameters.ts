@@ -125,11 +125,11 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
 /**
- * A list is one value of a JSON column, of which a parameter cannot be a part. @throws INVALID_BODY at the list, for no
- * value causes it
+ * Returns a value that is no parameter. A list is one value of a JSON column, of which a parameter cannot be a part.
+ * @throws INVALID_BODY at the list, for no value causes it
  */
-function requireWhole (given: unknown, { name, type }: Column, path: Path): void {
-  if (!Array.isArray(given) || type.structured !== true || !given.some((each) => each instanceof Parameter)) return
+function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
+  if (!Array.isArray(given) || !type.structured || !given.some((each) => each instanceof Parameter)) return given
   throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
 }
 
@@ -148,10 +148,7 @@ export class Parameters implements StandIns {
 
   /** A value is bound, whatever it looks like. @throws INVALID_VALUE, INVALID_BODY */
   replace (given: unknown, column: Column, path: Path): unknown {
-    if (!(given instanceof Parameter)) {
-      requireWhole(given, column, path)
-      return given
-    }
+    if (!(given instanceof Parameter)) return wholeOf(given, column, path)
     const value = this.read(given, column, path)
     if (isNowByDefault(this.get(given) as Supplied)) return value
     return Array.isArray(value) && given.isList ? value.map((each) => StandIn.sent(each)) : StandIn.sent(value)
@@ -212,10 +209,7 @@ export class AnyParameters implements StandIns {
 
   /** @throws INVALID_VALUE for what is known, INVALID_BODY */
   replace (given: unknown, column: Column, path: Path): unknown {
-    if (!(given instanceof Parameter)) {
-      requireWhole(given, column, path)
-      return given
-    }
+    if (!(given instanceof Parameter)) return wholeOf(given, column, path)
     if (this.#known.get(given) !== undefined) return this.#known.replace(given, column, path)
     const place: PlannedPlace = { parameter: given, column }
     const any = StandIn.unknown(this.holes, place, given.isList)

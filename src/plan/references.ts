@@ -61,7 +61,9 @@ export class References implements StandIns {
     this.targets.set(given as object, target)
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)
-    if (value === undefined) throw at(path, invalidValue(column.name, `"${(given as Reference).$ref}" leads to nothing`))
+    if (value === undefined) {
+      throw at(path, invalidValue(column.name, `"${(given as Reference).$ref}" leads to nothing`))
+    }
     return StandIn.known(value)
   }
 }

@@ -262,6 +262,7 @@ export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500
 /** Forms of rows with more columns are decided each time. */
 const MAX_FORM = 10_000
 
+/** Of an insert whose row needs no decision. */
 export const NO_WRITES: InsertPlan['writes'] = new Map()
 
 /** How the rows of an insert are written, by their columns. One plain row needs no decision. */

@@ -30,20 +30,17 @@ export const update = {
   },
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {
-    return withReturnedMembers(runner, sink, runUpdate(runner, plan, sink))
+    const assignments = runner.bindAssignments(plan.assignments)
+    const running = assignments instanceof Promise
+      ? assignments.then((bound) => runBound(runner, { ...plan, assignments: bound }, sink))
+      : runBound(runner, plan, sink)
+    return withReturnedMembers(runner, sink, running)
   },
 
   respond: (plan: UpdatePlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
     finishWrite(plan, `"updated":${countUpdated(plan, result)}`, sink),
 
   rowsOf: countUpdated
-}
-
-function runUpdate (runner: Runner, planned: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
-  const assignments = runner.bindAssignments(planned.assignments)
-  return assignments instanceof Promise
-    ? assignments.then((bound) => runBound(runner, { ...planned, assignments: bound }, sink))
-    : runBound(runner, planned, sink)
 }
 
 function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {

@@ -16,7 +16,7 @@ import {
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
 import { sendCommand, writeStatement, writeText, type CommandDone } from './statement-command.ts'
-import { destroy, levelOf, type Session } from './session.ts'
+import { destroy, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
 
@@ -108,7 +108,7 @@ class Execution {
     this.#since = performance.now()
     this.#unwatch = watch(client, () => this.stop())
     stream?.from(this.#source())
-    const level = isolation && levelOf(session, isolation)
+    const level = isolation && session.levels[isolation]
     if (level === undefined || level === session.isolation) this.#confirmTables()
     else this.#isolate(level)
   }
@@ -135,7 +135,7 @@ class Execution {
     const { pool, request: { statement: { confirmations } } } = this.#run
     const missing = confirmations.length === 0 ? confirmations : missingConfirmations(pool.confirmed, confirmations)
     if (missing.length === 0) this.#send()
-    else this.#confirm(missing as [Statement, ...Statement[]])
+    else this.#confirm(missing)
   }
 
   /** Lets the sink of a stream control the connection until the statement ends; the next one has another sink. */
@@ -185,7 +185,8 @@ class Execution {
   }
 
   /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
-  #confirm ([confirmation, ...others]: readonly [Statement, ...Statement[]]): void {
+  #confirm (confirmations: readonly Statement[]): void {
+    const confirmation = confirmations[0] as Statement
     this.#before = confirmation
     const { pool, session, options: { differences } } = this.#run
     const since = performance.now()
@@ -199,8 +200,8 @@ class Execution {
       }
       pool.confirmed.set(confirmation.table, { since, shown })
       session.memory.free()
-      if (others.length === 0) this.#send()
-      else this.#confirm(others as [Statement, ...Statement[]])
+      if (confirmations.length === 1) this.#send()
+      else this.#confirm(confirmations.slice(1))
     }
     sendCommand(session.connection, {
       packet: writeStatement(confirmation),

@@ -267,8 +267,8 @@ export function createMysqlPool (
   /** Takes the idle session that was used last, of those that have the level if there are any. */
   const takeIdle = (isolation: Isolation): Session | undefined => {
     for (let at = idle.length - 1; at >= 0; at--) {
-      const { isolation: level, writesAt } = idle[at] as Session
-      if (level === (isolation === 'readCommitted' ? writesAt : isolation)) return idle.splice(at, 1)[0]
+      const { isolation: level, levels } = idle[at] as Session
+      if (level === levels[isolation]) return idle.splice(at, 1)[0]
     }
     return idle.pop()
   }

@@ -33,8 +33,8 @@ export interface Session {
   /** The statements that set the session's variables, outside and inside of a transaction. */
   readonly settings: string
   readonly settingsInTransaction: string
-  /** The isolation level of single writes, at which it is opened. */
-  readonly writesAt: Isolation
+  /** The level of the server for each that is asked for; it is opened at that of single writes, `readCommitted`. */
+  readonly levels: Readonly<Record<Isolation, Isolation>>
   /** The isolation level of its transactions; undefined while it is being set. */
   isolation: Isolation | undefined
   /** Whether the server reports changes of its variables. Some proxies do not. */
@@ -46,10 +46,6 @@ export interface Session {
   /** When a request used it last, by `performance.now()`; not for the service's own statements. */
   usedAt: number
 }
-
-/** The level of the server for one that is asked for. */
-export const levelOf = ({ writesAt }: Session, isolation: Isolation): Isolation =>
-  isolation === 'readCommitted' ? writesAt : isolation
 
 export interface SessionTarget {
   readonly address: MysqlAddress
@@ -112,7 +108,7 @@ export async function openSession (
       ...stated,
       settings,
       settingsInTransaction: transactionStatement(statementTimeout, greeted),
-      writesAt: isolation,
+      levels: { readCommitted: isolation, repeatableRead: 'repeatableRead', serializable: 'serializable' },
       isolation,
       reportsChanges: greeted.tracks && changesSession,
       open: true,
@@ -171,7 +167,7 @@ const unusable = (code: string): Error => Object.assign(new Error('the session c
 export function restoreSession (session: Session, sql?: string): Promise<unknown> {
   const { connection, settings } = session
   if (sql !== undefined) return within(MOMENT, send(connection, sql))
-  session.isolation = session.writesAt
+  session.isolation = session.levels.readCommitted
   const isolation = isolationStatement(session.isolation)
   const reset = new Promise<void>((resolve, reject) => {
     connection.reset((error) => (error === null ? resolve() : reject(error)))

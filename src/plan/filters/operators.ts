@@ -276,7 +276,7 @@ export function isFields (value: unknown): value is Record<string, unknown> {
 
 /** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
-  const value = scope.standIns === undefined ? given : scope.standIns.replace(given, column, path)
+  const value = withStandIn(given, column, scope.standIns, path)
   const operand = { column, value, scope, path }
   if (typeof value === 'object' && isFields(value)) {
     if (hasOperators(column, value) && (column.type.structured || !isNow(value))) {
@@ -370,9 +370,9 @@ export function planOperator (name: string, given: Operand): Condition {
   const { column, scope, path } = given
   const operator = operators.get(name)
   const holdsPaths = operator?.operand === 'paths'
-  const value = scope.standIns === undefined || holdsPaths || operator?.operand === 'boolean'
+  const value = holdsPaths || operator?.operand === 'boolean'
     ? given.value
-    : scope.standIns.replace(given.value, column, path)
+    : withStandIn(given.value, column, scope.standIns, path)
   const operand = value === given.value ? given : { ...given, value }
   if (operator === undefined) throw unknownOperator(name, operand)
   // each operator at a path is a condition
