@@ -28,6 +28,9 @@ const UNIT = /, in (milliseconds|bytes)$/
 /** What a role has like a token. */
 const OF_TOKENS = new Set(Object.keys(TokenSchema.properties).map((key) => `roles.<name>.${key}`))
 
+/** What docs/grants.md, docs/jwt.md and docs/named-requests.md say of the settings within these. */
+const ELSEWHERE = new Set(['tokens.<n>.databases', 'jwt', 'requests.<name>.parameters'])
+
 /** The rows of a setting and of the settings that it contains. `name`: its path, '' for all settings. */
 function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
   const { type, items, description } = schema
@@ -42,8 +45,7 @@ function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
   const isGroup = typeof schema.default === 'object' && !Array.isArray(schema.default)
   const own = description === undefined || isGroup ? [] : [[code(name), required ? 'required' : defaultOf(schema), allowed(schema), description.replace(UNIT, '')]]
   if (OF_TOKENS.has(name)) return []
-  // docs/grants.md has what a grant says of a table
-  return name === 'tokens.<n>.databases' ? own : [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
+  return ELSEWHERE.has(name) ? own : [...own, ...children.flatMap(([key, child, isNeeded]) => rowsOf(name === '' ? key : `${name}.${key}`, child, isNeeded))]
 }
 
 /** Of a union, the object. */

@@ -42,23 +42,23 @@ const NUMBERED = { nullable: false, autoIncrement: true }
 const COMPUTED = { nullable: false, defaultComputed: true }
 
 const KINDS: readonly Kind[] = [
-  { name: 'one unique key, whose values the request gives' },
-  { name: 'a second unique key, which the request gives too', columns: { id: GIVEN } },
-  { name: 'a number of the database beside the named key', columns: { id: NUMBERED } },
-  { name: 'a number of the database as the named key', columns: { id: NUMBERED }, key: 'id' },
-  { name: 'a named key that the database computes', columns: { code: COMPUTED } },
-  { name: 'a nullable column with another default', columns: { n: { defaultText: '3' } } },
+  { name: 'one given unique key' },
+  { name: 'a second given unique key', columns: { id: GIVEN } },
+  { name: 'AUTO_INCREMENT beside the named key', columns: { id: NUMBERED } },
+  { name: 'AUTO_INCREMENT as the named key', columns: { id: NUMBERED }, key: 'id' },
+  { name: 'a computed named key', columns: { code: COMPUTED } },
+  { name: 'a nullable column with a default', columns: { n: { defaultText: '3' } } },
   { name: 'a BEFORE INSERT trigger', facts: trigger('before', 'insert') },
-  { name: 'a BEFORE INSERT trigger and a nullable column with another default', facts: trigger('before', 'insert'), columns: { n: { defaultText: '3' } } },
+  { name: 'a BEFORE INSERT trigger and a nullable column with a default', facts: trigger('before', 'insert'), columns: { n: { defaultText: '3' } } },
   { name: 'a BEFORE INSERT trigger and a rule of the grant', facts: trigger('before', 'insert'), hasRule: true },
   { name: 'an AFTER INSERT trigger', facts: trigger('after', 'insert') },
   { name: 'a BEFORE UPDATE trigger', facts: trigger('before', 'update') },
   { name: 'an AFTER UPDATE trigger', facts: trigger('after', 'update') },
-  { name: 'triggers that the account may not see', facts: { triggers: { known: false, list: [] } } },
+  { name: 'unknown triggers', facts: { triggers: { known: false, list: [] } } },
   { name: 'history', servers: ['MariaDB'], facts: { versioned: true } },
-  { name: 'history and a named key that the database computes', servers: ['MariaDB'], facts: { versioned: true }, columns: { code: COMPUTED } },
+  { name: 'history and a computed named key', servers: ['MariaDB'], facts: { versioned: true }, columns: { code: COMPUTED } },
   { name: 'no transactions', servers: ['MySQL', 'MariaDB'], facts: { engine: 'myisam', transactional: false } },
-  { name: 'a foreign key to the table itself', index: 'n', facts: { foreignKeys: [{ name: 'parent', columns: ['n'], referencedTable: 'items', referencedColumns: ['code'] }] } },
+  { name: 'a foreign key to itself', index: 'n', facts: { foreignKeys: [{ name: 'parent', columns: ['n'], referencedTable: 'items', referencedColumns: ['code'] }] } },
   { name: 'a rule of the grant', hasRule: true }
 ]
 
@@ -204,18 +204,18 @@ function ofLists (kind: Kind): string {
   return `${order}${reason === undefined ? '' : `; an update row by row, ${reason}`}`
 }
 
-/** A line for each way to write lists, with the kinds of tables that have it. */
-const lists = (): string => Array.from(Map.groupBy(KINDS, ofLists), ([decision, kinds]) => `- ${kinds.map(({ name }) => name).join('; ')}: ${decision}\n`).join('')
+/** A line for each way to write lists, with the kinds of tables that have it, in one respect each. */
+const lists = (): string => Array.from(Map.groupBy(KINDS.filter(({ name }) => !name.includes(' and ')), ofLists), ([decision, kinds]) => `- ${kinds.map(({ name }) => name).join('; ')}: ${decision}\n`).join('')
 
-/** A part for each list of decisions, with the kinds of tables that have it; last those that differ in nothing from the plain one. */
+/** A part for each list of decisions that differs from that of the plain tables, with the kinds of tables that have it. */
 function sections (): string {
   const [plain, ...others] = KINDS as [Kind, ...Kind[]]
   const grouped = Map.groupBy(others, (kind) => linesOf(kind, describeRow, plain) + linesOf(kind, describeList, plain))
   const different = Array.from(grouped).filter(([lines]) => lines !== '')
   return [
     `## A table with ${plain.name}\n\n${linesOf(plain, describeRow)}${linesOf(plain, describeList)}`,
-    ...different.map(([lines, kinds]) => `## With ${kinds.map(({ name }) => name).join('; with ')}\n\n${lines}`),
-    `## No difference\n\nWith ${(grouped.get('') ?? []).map(({ name }) => name).join('; ')}.\n`
+    'What differs in tables of other kinds:\n',
+    ...different.map(([lines, kinds]) => `## With ${kinds.map(({ name }) => name).join('; with ')}\n\n${lines}`)
   ].join('\n')
 }
 
@@ -229,10 +229,10 @@ function isolations (): string {
     [OTHER_WRITES, plain, { verb: 'update', filters: { code: 1 }, data: { n: 1 }, returning: '*' }],
     ['update or delete with `$some` or `$none`', plain, { verb: 'update', filters: { $some: other }, data: { m: 1 } }],
     ['write with `include`', plain, { verb: 'update', filters: { n: 1 }, data: { m: 1 }, returning: '*', include: other }],
-    ['update of a column of a unique key, with `returning` or a check of the written rows', plain, { verb: 'update', filters: { n: 1 }, data: { code: 2 }, returning: '*' }],
+    ['update of a unique key, with `returning` or checked rows', plain, { verb: 'update', filters: { n: 1 }, data: { code: 2 }, returning: '*' }],
     ['delete with `returning`', plain, { verb: 'delete', filters: { n: 1 }, returning: '*' }],
     ['delete with `expect` or `limits.changed`, in a table with a foreign key', KINDS.find(({ index }) => index !== undefined) as Kind, { verb: 'delete', filters: { m: 1 }, expect: 1 }],
-    ['insert under a rule, in a table with a BEFORE INSERT trigger', KINDS.find(({ facts, hasRule }) => hasRule === true && facts !== undefined) as Kind, { verb: 'insert', data: { code: 1 } }]
+    ['insert under a rule, with a BEFORE INSERT trigger', KINDS.find(({ facts, hasRule }) => hasRule === true && facts !== undefined) as Kind, { verb: 'insert', data: { code: 1 } }]
   ]
   const lines = bodies.map(([label, kind, body]) => {
     const reason = whyRepeatable(createPlan(body as Body, { table: createTable(kind, 'MySQL'), see: () => ({ ...createTable(kind, 'MySQL'), name: 'others' }) }, LIMITS))
@@ -244,14 +244,12 @@ function isolations (): string {
 
 export const createDocument = (): string => `# How are rows written?
 
-\`src/plan/writes.ts\` decides it by the table, the named key, the columns that are given and set, the answer and the rules of a grant. \`npm run docs\` writes its decisions here. The first list says all; the others, what differs from it. The named key is \`code\`, or \`id\` if the database numbers it.
+\`src/plan/writes.ts\` decides it by table, named key, given and set columns, answer and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
 
-| way | statements |
-|---|---|
-| insert | an insert |
-| guarded | the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another value in the named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up |
-| look-up | a select by the named key, without a lock; then an update by key and rules, or an insert |
-| insert-first | an insert; if a unique key refuses it, the guarded statement, which counts no row as inserted |
+- **insert**: an insert.
+- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up.
+- **look-up**: a select by the named key, without a lock; then an update by key and rules, or an insert.
+- **insert-first**: an insert; if a unique key refuses it, the guarded statement, which counts no row as inserted.
 
 A list is written by one statement, or row by row in a transaction: where its rows are not inserted or guarded, for the reasons below, and if the database refuses a row, so that the error names it.
 
@@ -262,23 +260,21 @@ On MySQL and MariaDB at READ COMMITTED, except these, at REPEATABLE READ:
 ${isolations()}
 ## In which order
 
-The rows of an upsert are sorted by the key, so that two requests do not end in a deadlock, and an update of many rows is one statement, unless they depend on each other. By what the table has:
+An upsert sorts its rows by the key, against deadlocks, and an update of many rows is one statement, unless the order may show:
 
 ${lists()}
 ## What is tried again
 
-Each where the room has what it needs: the row and its key, the session, the servers, the catalog.
-
-- The database refuses a row of a list, or a deadlock ends its only statement: the list runs in a transaction, row by row if it is refused there too (\`src/execute/execute-insert.ts\`).
-- Another unique key refuses the guarded statement, or no number is left: the row is looked up by the named key. Another client inserts it between look-up and insert: it is updated (\`src/execute/write-row.ts\`).
-- A deadlock, or a conflict at COMMIT, ends a transaction: it runs again, at most three times, after growing pauses (\`src/dialects/mysql/transaction.ts\`).
+- The database refuses a row of a list, or a deadlock ends its only statement: the list runs in a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
+- Another unique key refuses the guarded statement, or no number is left: the row is looked up. Another client inserts it meanwhile: it is updated (\`src/execute/write-row.ts\`).
+- A deadlock, or a conflict at COMMIT: the transaction runs again, at most three times, after growing pauses (\`src/dialects/mysql/transaction.ts\`).
 - A server takes no connections or writes, or a connection is lost: what did not run runs on the next server, a read once more (\`src/dialects/mysql/dialect.ts\`).
-- The tables have changed: the request is planned with the new catalog, if nothing was changed (\`src/databases/stale-catalog.ts\`).
+- The tables have changed: the request is planned again, if nothing was changed (\`src/databases/stale-catalog.ts\`).
 
 ## What was tried and is wrong
 
-- **An upsert without a guard beside a second unique key.** A default, an expression, a generated column, the beginning of a text or a BEFORE INSERT trigger meets that key, and the wrong row is written. With rules, it took over the row of another tenant. On MySQL, with \`id tinyint\` at 127, an upsert of row B wrote row A.
-- **Finding all rows first, then one insert and one update by a join.** A key may have moved; a row that is named twice counts once for \`$inc\`; a BEFORE INSERT trigger does not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused.
+- **An upsert without a guard beside a second unique key.** A default, a generated column, the beginning of a text or a trigger meets that key, and the wrong row is written, with rules that of another tenant: with \`id tinyint\` at 127, an upsert of row B wrote row A.
+- **Finding all rows first, then one insert and one update by a join.** A key may have moved; a row that is named twice counts once for \`$inc\`; BEFORE INSERT triggers do not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused.
 - **A look-up that locks.** A lock on a row that does not exist keeps others from inserting theirs, so both end in a deadlock.
 
 ${sections()}`

@@ -59,7 +59,7 @@ export const McpSchema = Type.Partial(Type.Object({
     }
   ),
   requests: Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: REQUEST_NAME }), { uniqueItems: true })], {
-    description: 'named requests that are tools: a list of names, or "*"; default: those that only select'
+    description: 'named requests that are tools: names, or "*"; default: those that only select'
   }),
   resultLimit: Type.Integer({
     minimum: 4096,
@@ -69,7 +69,7 @@ export const McpSchema = Type.Partial(Type.Object({
   }),
   url: Type.String({
     pattern: '^https?://[^\\s?#]+$',
-    description: 'URL at which clients reach the tools, for OAuth, such as https://rows.example.com/api/mcp'
+    description: 'URL of the tools, for OAuth, such as https://rows.example.com/api/mcp'
   })
 }), {
   ...closed,
@@ -86,15 +86,15 @@ export const PoolSchema = Type.Partial(Type.Object({
     minimum: 1,
     maximum: 100_000,
     default: 500,
-    description: 'maximum requests that wait for a connection'
+    description: 'maximum requests that wait for one'
   }),
-  wait: Milliseconds(5000, 'time limit for waiting for a connection'),
-  idleTimeout: Milliseconds(60_000, 'idle time after which a connection is closed'),
+  wait: Milliseconds(5000, 'time limit for waiting'),
+  idleTimeout: Milliseconds(60_000, 'idle time before a connection is closed'),
   minimum: Type.Integer({
     minimum: 0,
     maximum: 1000,
     default: 0,
-    description: 'connections that stay open when idle'
+    description: 'connections kept open when idle'
   })
 }), { ...closed, default: {}, description: 'the connections to each server of the database' })
 
@@ -102,15 +102,14 @@ export const DatabaseSchema = Type.Object({
   url: Type.String({
     minLength: 1,
     description:
-      'mysql://user:password@host:port/name (several hosts: separated by commas), mariadb://…, sqlite:path or ' +
-      'sqlite::memory:'
+      'mysql://user:password@host:port/name, mariadb://…, sqlite:path or sqlite::memory:; hosts separated by commas'
   }),
   replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description: 'URLs of replicas, for selects'
   })),
   pool: Type.Optional(PoolSchema),
-  statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement; in a stream, for its first row')),
+  statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement, or the first row of a stream')),
   streamTimeout: Type.Optional(Milliseconds(120_000, 'time limit for a stream')),
   importTimeout: Type.Optional(Milliseconds(600_000, 'time limit for an import')),
   resultLimit: Type.Optional(Type.Integer({
@@ -119,16 +118,16 @@ export const DatabaseSchema = Type.Object({
     default: 50_331_648,
     description: 'largest answer, in bytes'
   })),
-  refreshInterval: Type.Optional(Milliseconds(60_000, 'interval at which the catalog is read again')),
+  refreshInterval: Type.Optional(Milliseconds(60_000, 'interval between readings of the catalog')),
   keyLifetime: Type.Optional(Type.Integer({
     minimum: 1000,
     maximum: 2_592_000_000,
     default: 86_400_000,
-    description: 'time for which answers to idempotency keys are kept, in milliseconds'
+    description: 'lifetime of answers to idempotency keys, in milliseconds'
   })),
   setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
     default: [],
-    description: 'SQL that creates and fills the tables of sqlite::memory:'
+    description: 'SQL that fills sqlite::memory:'
   }))
 }, closed)
 
@@ -144,12 +143,12 @@ export const TokenSchema = Type.Object({
   }),
   permissions: Type.Optional(PermissionsSchema),
   databases: Type.Optional(Type.Union([Type.Literal('*'), GrantDatabasesSchema], {
-    description: '"*", or databases, each with "*", a list of tables or an object of tables; default: "*"'
+    description: 'databases, each with "*", a list or an object of tables; default: "*"'
   })),
   requests: Type.Optional(CallableSchema),
   claims: Type.Optional(ClaimsSchema),
   expires: Type.Optional(
-    Type.String({ description: 'expiry: a date such as 2027-01-01, or a date and time with an offset' })
+    Type.String({ description: 'a date such as 2027-01-01, or a date and time with an offset' })
   )
 }, closed)
 
@@ -158,7 +157,7 @@ export const LimitsSchema = Type.Partial(Type.Object({
     minimum: 1,
     maximum: 1000,
     default: 32,
-    description: 'maximum nesting depth of filters'
+    description: 'maximum depth of filters'
   }),
   filterConditions: Type.Integer({
     minimum: 1,
@@ -189,7 +188,7 @@ export const LimitsSchema = Type.Partial(Type.Object({
       minimum: 0,
       maximum: MAX_INCLUDE.levels,
       default: 3,
-      description: 'maximum levels of include, $some and $none together; 0 refuses them'
+      description: 'maximum levels of include, $some and $none; 0 refuses them'
     }),
     members: Type.Integer({
       minimum: 0,
@@ -213,7 +212,7 @@ export const LimitsSchema = Type.Partial(Type.Object({
     minimum: 1,
     maximum: 1000,
     default: 2,
-    description: 'maximum streams of a caller at a time on a database; of all callers four times as many'
+    description: 'maximum streams of a caller on a database; of all, four times as many'
   }),
   streamRows: Type.Integer({
     minimum: 1,
@@ -224,7 +223,7 @@ export const LimitsSchema = Type.Partial(Type.Object({
     minimum: 1,
     maximum: 1000,
     default: 1,
-    description: 'maximum imports of a caller at a time on a database; of all callers four times as many, on SQLite one'
+    description: 'maximum imports of a caller on a database; of all, four times as many, on SQLite one'
   }),
   importRow: Type.Integer({
     minimum: 1000,
@@ -241,13 +240,13 @@ export const LimitsSchema = Type.Partial(Type.Object({
     minimum: 2_097_152,
     maximum: 1_099_511_627_776,
     default: 67_108_864,
-    description: 'maximum memory of all answers that are being built or sent, in bytes'
+    description: 'maximum memory of answers that are built or sent, in bytes'
   }),
   bodyMemory: Type.Integer({
     minimum: 4_194_304,
     maximum: 1_099_511_627_776,
     default: 134_217_728,
-    description: 'maximum memory of all request bodies that are not answered yet, in bytes'
+    description: 'maximum memory of request bodies not answered yet, in bytes'
   })
 }), { ...closed, default: {}, description: 'limits of requests and answers' })
 
@@ -261,7 +260,7 @@ export const FailedLoginsSchema = Type.Partial(Type.Object({
     minimum: 0,
     default: 30,
     description:
-      'maximum invalid tokens of an address in a window; then it is blocked until the window ends; 0 for no limit'
+      'invalid tokens of an address in a window, after which it is blocked for the rest; 0 for no limit'
   }),
   window: Milliseconds(60_000, 'length of the window')
 }), { ...closed, default: {}, description: 'blocks addresses that send too many invalid tokens' })
@@ -289,30 +288,30 @@ export const OpenapiInfoSchema = Type.Partial(Type.Object({
   title: Type.String({
     minLength: 1,
     default: 'Row Query',
-    description: 'title; of the document of a database, followed by its name'
+    description: 'title, followed by the name of a database'
   }),
   description: Type.String({
-    description: 'description in Markdown; default: what requests and answers have in common'
+    description: 'description in Markdown'
   }),
   version: Type.String({ minLength: 1, default: '1.0.0', description: 'version of the interface' }),
-  termsOfService: describe(Url, 'URL of the terms of service'),
+  termsOfService: describe(Url, 'URL of the terms'),
   license: Type.Object({
-    name: Type.String({ minLength: 1, description: 'name of the licence' }),
-    identifier: Type.Optional(Type.String({ minLength: 1, description: 'SPDX identifier of the licence' })),
-    url: Type.Optional(describe(Url, 'URL of the licence; not together with identifier'))
-  }, { ...closed, description: 'licence of the interface' }),
+    name: Type.String({ minLength: 1, description: 'its name' }),
+    identifier: Type.Optional(Type.String({ minLength: 1, description: 'its SPDX identifier' })),
+    url: Type.Optional(describe(Url, 'its URL; not together with identifier'))
+  }, { ...closed, description: 'licence' }),
   contact: Type.Partial(Type.Object({
     name: Type.String({ minLength: 1, description: 'whom to ask' }),
-    url: describe(Url, 'URL of a page for questions'),
+    url: describe(Url, 'URL of a page'),
     email: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'email address' })
-  }), { ...closed, description: 'contact for questions about the interface' }),
+  }), { ...closed, description: 'contact for questions' }),
   servers: Type.Array(
     Type.Object({
       url: Type.String({
         minLength: 1,
         description: 'URL with the prefix, such as https://rows.example.com/api'
       }),
-      description: Type.Optional(Type.String({ description: 'what the address is for' }))
+      description: Type.Optional(Type.String({ description: 'its purpose' }))
     }, closed),
     { minItems: 1, description: 'addresses of the service; default: its prefix' }
   )
@@ -330,7 +329,7 @@ export const OptionsSchema = Type.Object({
   })),
   tokensFile: Type.Optional(Type.String({
     minLength: 1,
-    description: 'path of a JSON file with further tokens; changes take effect within a second'
+    description: 'path of a JSON file with further tokens; changes apply within a second'
   })),
   jwt: Type.Optional(Type.Array(JwtSchema, {
     default: [],
@@ -348,7 +347,7 @@ export const OptionsSchema = Type.Object({
   mcp: Type.Optional(McpSchema),
   openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
     default: 'token',
-    description: 'OpenAPI documents: token shows each token what it may do, public everything to everybody'
+    description: 'documents: token shows what the token may do, public everything to everybody'
   })),
   openapiInfo: Type.Optional(OpenapiInfoSchema),
   docs: Type.Optional(Type.Boolean({ default: false, description: 'page that shows and changes rows' })),

@@ -36,12 +36,12 @@ const NamedRequestSchema = Type.Object({
   })),
   as: Type.Optional(Type.String({
     minLength: 1,
-    description: 'role, with "for": "requests", with whose rights it runs; default: those of the caller'
+    description: 'role, with "for": "requests", whose rights it has; default: those of the caller'
   })),
   maxAge: Type.Optional(Type.Integer({
     minimum: 1,
     maximum: 86_400,
-    description: 'seconds for which a client may use an answer to GET again'
+    description: 'seconds for which an answer to GET may be used again'
   })),
   parameters: Type.Optional(Type.Record(Type.String({ pattern: REQUEST_NAME }), ParameterSchema, {
     additionalProperties: false,
@@ -50,7 +50,7 @@ const NamedRequestSchema = Type.Object({
   })),
   body: Type.Object({}, {
     additionalProperties: true,
-    description: 'body of the request, with {"$param": "<name>"} in place of values'
+    description: 'body, with {"$param": "<name>"} in place of values'
   })
 }, closed)
 

@@ -10,15 +10,15 @@ export const HttpSchema = Type.Partial(Type.Object({
   requestTimeout: Milliseconds(30_000, 'time limit for a complete request'),
   bodyTimeout: Milliseconds(
     30_000,
-    'time for which an import waits for bytes, instead of requestTimeout'
+    'time limit for the next bytes of an import'
   ),
-  keepAliveTimeout: Milliseconds(72_000, 'idle time between requests after which a connection is closed'),
+  keepAliveTimeout: Milliseconds(72_000, 'idle time before a connection is closed'),
   answerTimeout: Milliseconds(60_000, 'interval over which answerRate is measured'),
   answerRate: Type.Integer({
     minimum: 1,
     maximum: 1_073_741_824,
     default: 65_536,
-    description: 'bytes per second that a client must receive of its answer, or it is disconnected'
+    description: 'bytes per second that a client must receive'
   }),
   maxHeaderSize: Type.Integer({
     minimum: 1024,
@@ -47,8 +47,7 @@ const MetricsSchema = Type.Union([
 ], {
   default: false,
   description:
-    '/metrics: true on the port of the service, for tokens of all databases; an object on a port of its own, ' +
-    'without tokens'
+    '/metrics: true on the port of the service, for tokens of all databases; an object on its own port, without tokens'
 })
 
 export const ShutdownSchema = Type.Partial(Type.Object({
@@ -56,7 +55,7 @@ export const ShutdownSchema = Type.Partial(Type.Object({
     minimum: 0,
     maximum: 86_400_000,
     default: 0,
-    description: 'time for which /health/ready is 503 before the port is closed, in milliseconds'
+    description: 'time for which /health/ready is 503 before the port closes, in milliseconds'
   }),
   timeout: Milliseconds(10_000, 'time limit for running requests')
 }), { ...closed, default: {}, description: 'how the server stops after SIGTERM or SIGINT' })
@@ -101,7 +100,7 @@ export const ServerSchema = Type.Partial(Type.Object({
     {
       default: 'auto',
       description:
-        'form of the log; auto: pretty on a terminal, json elsewhere; with json, the start prints nothing else'
+        'form of the log; auto: pretty on a terminal, else json; with json, the start prints nothing else'
     }
   ),
   requestLog: Type.Boolean({ default: true, description: 'log line for each request' }),
@@ -114,7 +113,7 @@ export const ServerSchema = Type.Partial(Type.Object({
     }),
     {
       default: [],
-      description: 'proxies whose X-Forwarded-For is used: addresses or networks, such as 10.0.0.0/8 or loopback'
+      description: 'proxies whose X-Forwarded-For is used: addresses or networks, such as 10.0.0.0/8'
     }
   ),
   http: HttpSchema,

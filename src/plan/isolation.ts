@@ -19,18 +19,18 @@ export const mayMoveNew = (table: Table): boolean => table.granted !== undefined
 export function whyRepeatable (plan: Plan): string | undefined {
   const { table, afterWrite } = plan
   if (plan.verb !== 'insert' && existsIn(plan.condition).length > 0) return 'its filters read other rows'
-  if (membersOf(plan).length > 0) return 'rows and their members are read by several statements'
+  if (membersOf(plan).length > 0) return 'several statements read rows and members'
   if (plan.verb === 'insert') {
     return afterWrite !== undefined && mayMoveNew(table) ? 'a snapshot shows only the new rows of the write' : undefined
   }
   if (plan.verb === 'delete') {
     if (plan.returning !== undefined) return 'it reads the rows that it deletes'
     return (plan.expect ?? plan.maximum) !== undefined && mayCascade(table)
-      ? 'it counts rows that it may delete itself before it reaches them'
+      ? 'it counts rows that it may already have deleted'
       : undefined
   }
   if (plan.verb !== 'update' || (plan.returning === undefined && afterWrite === undefined)) return undefined
   return mayChangeKey(table, plan.assignments.map(({ column }) => column))
-    ? 'its rows may take values of a unique key from each other, so it must find them again by its filters'
+    ? 'its rows may exchange unique values, so its filters must find them again'
     : undefined
 }

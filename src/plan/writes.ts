@@ -150,18 +150,18 @@ function decideWay (
   const { fillsNew, seesChanged, precedesChange, hasHistory } = factsOf(table)
   if (number !== undefined && !columns.includes(number)) return decided('insert', 'the database numbers the row')
   if (traitsOf(table).namesKey) return decided('guarded', 'the statement names its key')
-  if (table.traits?.upsert === 'byKey') return decided('look-up', 'the server has no statement that can be guarded')
+  if (table.traits?.upsert === 'byKey') return decided('look-up', 'no statement can be guarded')
   if (afterWrite !== undefined && fillsNew) {
-    return decided('look-up', 'a trigger may hide the key by which the written row is checked')
+    return decided('look-up', 'a trigger may hide the key')
   }
   if (written.length === 0 && seesChanged) {
-    return decided('look-up', 'the statement would fire triggers although nothing is set')
+    return decided('look-up', 'the statement would fire triggers')
   }
   if (written.length === 0 && hasHistory) {
-    return decided('look-up', 'the statement would write history although nothing is set')
+    return decided('look-up', 'the statement would write history')
   }
   if (written.length > 0 && !isComputedKey(conflict.key, { columns })) {
-    if (hasHistory) return decided('look-up', 'the statement would write history although nothing changes')
+    if (hasHistory) return decided('look-up', 'the statement would write history')
     if (precedesChange) return decided('look-up', 'the server may count what a BEFORE UPDATE trigger undoes')
   }
   return decideMiscounted(conflict, { columns, written }, fillsNew)
@@ -180,7 +180,7 @@ function decideMiscounted (
 ): Decision {
   const miscounted = decided(
     fillsNew ? 'insert-first' : 'look-up',
-    'the server may count NULL over NULL in a column with another default as a new row'
+    'the server may count NULL over NULL as a new row'
   )
   const given = set.kind === 'assignments' ? written : columns.filter((column) => written.includes(column))
   const nulls = given.filter(({ nullable, defaultText, defaultComputed }) =>
@@ -238,7 +238,7 @@ function findReasonOfOrder (table: Table, given: readonly Column[], written: rea
   // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
   const own = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
   if (!own.every((key) => key.columns.every(staysNull))) return 'a row may refer to the one before'
-  return mayChangeKey(table, written) ? 'a row may take a value of a unique key that one before releases' : undefined
+  return mayChangeKey(table, written) ? 'a row may take a unique value that one before releases' : undefined
 }
 
 function findReasonApart ({ table, afterWrite, outcomes }: Form, way: Writes['way']): string | undefined {
@@ -376,6 +376,6 @@ export function whyUpdatedOneByOne ({ table, key, updates }: {
     assignments.every(({ column, operator }) => columns.includes(column) && operator === undefined)
   if (!updates.every(isPlain)) return 'the rows get values of different columns, computed values, or checks'
   return baseTable(table).indexes.some((index) => mayHold(index, columns, table))
-    ? 'an index has a written column, so that the order may decide whether a row is refused'
+    ? 'in a written index, the order may decide whether a row is refused'
     : undefined
 }
