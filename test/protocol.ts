@@ -11,3 +11,9 @@ export const COUNTED = 'passed without a line: '
 
 /** The environment variable that has each assertion printed. */
 export const EVERY_LINE = 'TEST_EVERY_LINE'
+
+/**
+ * The environment variable of the nightly run: products of many cases are taken whole (support/rotation.ts), and each
+ * session with SQLite starts a process of its own (support/sqlite-processes.ts).
+ */
+export const NIGHT = 'TEST_NIGHT'

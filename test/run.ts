@@ -14,6 +14,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { NIGHT } from './protocol.ts'
 import { endWithTests, runFiles } from './runner.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
@@ -26,7 +27,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
  * `// night: starts programs`. Says why a file is left to the nightly run: many random cases, real time limits, started
  * programs, measured times.
  */
-const NIGHT = /^(?:\/\/.*\n)*\/\/ night: ./
+const MARK = /^(?:\/\/.*\n)*\/\/ night: ./
 
 /** The time limit of a file in milliseconds: many times what the slowest takes, for a busy machine. */
 const TIMEOUT = 480_000
@@ -74,7 +75,7 @@ function findFiles (): string[] {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['test/faults/**'] }).sort(
     (one, other) => sizeOf(other) - sizeOf(one)
   )
-  return options.night ? files : files.filter((file) => !NIGHT.test(readFileSync(ROOT + file, 'utf8')))
+  return options.night ? files : files.filter((file) => !MARK.test(readFileSync(ROOT + file, 'utf8')))
 }
 
 endWithTests()
@@ -95,7 +96,12 @@ try {
     timeout: options['no-timeout'] ? 0 : TIMEOUT,
     isVerbose: options.tap,
     isBailing: options.bail,
-    env: { TEST_SEED, TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)), NODE_COMPILE_CACHE: COMPILED }
+    env: {
+      TEST_SEED,
+      TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)),
+      NODE_COMPILE_CACHE: COMPILED,
+      ...(options.night && { [NIGHT]: '1' })
+    }
   }))
 } catch (error) {
   console.error(`npm test: ${(error as Error).message}`)

@@ -11,8 +11,9 @@ import { once } from 'node:events'
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { EVERY_LINE, NEXT, type NextFile } from './protocol.ts'
+import { EVERY_LINE, NEXT, NIGHT, type NextFile } from './protocol.ts'
 import { usePackage } from './support/place.ts'
+import { lendProcesses } from './support/sqlite-processes.ts'
 
 const subtests = new Map<string, Test>()
 const PREFIX = 'tap-of:'
@@ -32,6 +33,7 @@ registerHooks({
 })
 
 usePackage()
+if (process.env[NIGHT] === undefined) lendProcesses()
 if (process.env[EVERY_LINE] === undefined) await import('./counted-passes.ts')
 
 /** The subtest of the file that runs. */

@@ -18,7 +18,10 @@ import { ResponseSink } from '../../../src/response/response-sink.ts'
 import { compileStatement } from '../../../src/sql/statement-cache.ts'
 import { stoppedClock } from '../../support/clock.ts'
 import { LIMITS } from '../../support/sql.ts'
+import { useOwnProcesses } from '../../support/sqlite-processes.ts'
 import { until } from '../../support/until.ts'
+
+useOwnProcesses(t)
 
 const ENDLESS = 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n'
 const one = { kind: 'read', sql: 'select 1 as one', parameters: [], limit: 100 } as const
