@@ -1,0 +1,28 @@
+/**
+ * What a run by day takes a part of, and the nightly run all: products of many cases, and the engines for a rule that
+ * does not depend on them. Which part depends on the seed that a run prints, and on the order of the questions:
+ * `TEST_SEED` repeats it.
+ */
+import type { Test } from 'tap'
+import { NIGHT } from '../protocol.ts'
+import { enginesAndSqlite } from '../servers/engines.ts'
+import { seed } from './seed.ts'
+import type { EngineName } from './service.ts'
+
+const isNight = process.env[NIGHT] !== undefined
+
+/** Returns a function that says of each case whether it is tested: of one in so many by day. */
+export function oneIn (number: number): () => boolean {
+  let turn = seed
+  return () => isNight || turn++ % number === 0
+}
+
+/**
+ * The engines of a file whose rules do not depend on them: one of those that there are by day, not the same for all
+ * files, and all by night.
+ */
+export async function anyEngine ({ name }: Pick<Test, 'name'>): Promise<EngineName[] | undefined> {
+  const engines = await enginesAndSqlite()
+  const engine = engines[(seed + name.length) % engines.length]
+  return isNight ? undefined : [(typeof engine === 'object' ? engine.name : 'sqlite') as EngineName]
+}
