@@ -1,8 +1,17 @@
 /** Requests the OpenAPI documents of a service. */
+import type { Validator } from '@seriousme/openapi-schema-validator'
 import type { TokenOptions } from '../../schemas/options.ts'
 import type { Server } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { TOKEN, type Answer } from './service.ts'
+
+let validator: Validator | undefined
+
+/** Checks a document against the schema of OpenAPI, which is compiled once. */
+export async function validate (document: Parameters<Validator['validate']>[0]): ReturnType<Validator['validate']> {
+  validator ??= new (await import('@seriousme/openapi-schema-validator')).Validator()
+  return await validator.validate(structuredClone(document))
+}
 
 /** GET /api{path} */
 export async function get ({ app }: Server, path: string, { token = TOKEN, headers = {}, method = 'GET' }: {
