@@ -14,7 +14,6 @@ import type { DriverValue } from '../types/column-type.ts'
 
 /** Takes the rows of a select (src/response/response-sink.ts). */
 export interface RowSink {
-  /** Bytes that the answer may have. */
   readonly maxBytes: number
   /** Rows taken since `begin`. */
   readonly count: number
@@ -34,16 +33,14 @@ export interface RowSink {
   overflow (): void
 }
 
-/** Default time limit of a stream, in milliseconds. */
+/** In milliseconds. */
 export const STREAM_TIMEOUT = 120_000
 
-/** The source of the rows of a stream. */
 export interface RowSource {
   /** Makes the database wait; only rows that have already arrived may follow. */
   pause (): void
   /** Continues; rows that have arrived may be passed during the call. */
   resume (): void
-  /** Ends the statement, if it is still running. */
   stop (): void
   /** Called after the first row of a run, from which on the time limit of the whole stream applies. */
   started (): void
@@ -61,7 +58,6 @@ export interface PausableSink extends RowSink {
   discard (): void
 }
 
-/** The result of a statement. */
 export interface StatementResult {
   /** Rows that went into the sink. */
   readonly rows: number
@@ -71,7 +67,7 @@ export interface StatementResult {
   readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
-  /** For an upsert of several rows: the number of updated rows. Undefined on SQLite, and for one row. */
+  /** For an upsert of several rows. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
   /** SQLite, for an insert of several rows: the indexes of those that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
@@ -90,7 +86,7 @@ export interface Client {
 }
 
 export interface WriteOptions {
-  /** The client whose disconnection ends the statement. */
+  /** Its disconnection ends the statement. */
   readonly client?: Client | undefined
 }
 
@@ -99,9 +95,8 @@ export interface ReadOptions extends WriteOptions {
   readonly consistency?: 'primary' | undefined
 }
 
-/** Runs statements on one session. */
 export interface Executor {
-  /** `sink`: takes the rows of a select. @throws ServiceError; StaleCatalog; what the sink throws */
+  /** `sink`: for the rows of a select. @throws StaleCatalog; what the sink throws */
   run (statement: Statement, sink?: RowSink): Promise<StatementResult>
 }
 
@@ -110,7 +105,7 @@ export interface Executor {
  * other error the transaction is over, and `run` throws this error again.
  */
 export interface Transaction extends Executor {
-  /** `timeLimit`: a shorter time limit for this statement, in milliseconds. */
+  /** Shorter than that of statements, in milliseconds. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<StatementResult>
   /**
    * Runs a part of the transaction, which is undone alone if `use` throws. Parts may contain others, but must not run
@@ -118,7 +113,7 @@ export interface Transaction extends Executor {
    * transactions was written
    */
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** The number of the attempt, from 1. */
+  /** From 1. */
   readonly attempt: number
   /**
    * The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. No getter:
@@ -134,50 +129,46 @@ export interface TransactionOptions extends ReadOptions {
   /** Only selects run, in one snapshot whatever `isolation` is. They may run on a replica. */
   readonly readOnly: boolean
   readonly isolation: Isolation
-  /** Rolls back instead of committing. */
   readonly dryRun?: boolean | undefined
   /**
-   * Time limit of the whole, in milliseconds; that of statements then applies to each statement. If omitted, it is the
-   * one limit of all statements together.
+   * For the whole, in milliseconds; each statement then has the limit of statements. If omitted, that is the limit of
+   * all together.
    */
   readonly timeLimit?: number | undefined
   /** Whether a host app runs its own statements too, so that an error of COMMIT has no details. */
   readonly isShared?: boolean | undefined
 }
 
-/** What a server states about itself. */
 export interface ServerFacts {
   /** `MySQL`, `MariaDB`, `TiDB` or `Vitess`. */
   readonly engine: string
-  /** Its version text. */
   readonly version: string
-  /** What it ignores of the settings of a session, by the name of the variable, and what that means. */
+  /** The settings of a session that it ignores, by the name of the variable, with what that means. */
   readonly ignores: Readonly<Record<string, string>>
-  /** The features that it does not have, for which a request is NOT_SUPPORTED. */
+  /** Features that it lacks: NOT_SUPPORTED. */
   readonly lacks: readonly string[]
 }
 
-/** A connected database. */
 export interface Dialect {
   readonly engine: Engine
   /** What plans must know about the server; undefined until the first connection, and for SQLite. */
   readonly traits?: ServerTraits | undefined
   /** The server of the newest connection, on the primary. */
   readonly server?: ServerFacts | undefined
-  /** Reads the tables with a fixed number of queries. @throws ServiceError */
+  /** With a fixed number of queries. */
   introspect (): Promise<readonly TableFacts[]>
   /**
-   * Runs a select until its last row or until `sink` is full; again if its connection was lost. @throws ServiceError;
-   * StaleCatalog; what the sink throws
+   * Runs a select until its last row or until `sink` is full; again if its connection was lost. @throws StaleCatalog;
+   * what the sink throws
    */
   read (statement: Statement, sink: RowSink, options?: ReadOptions): Promise<StatementResult>
   /**
    * Runs a select whose rows are read as `sink` takes them; again if its connection was lost before a row was passed
-   * on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them. @throws ServiceError;
-   * StaleCatalog, before the first row; what the sink throws
+   * on. `statementTimeout` is the time limit for the first row, `streamTimeout` for all of them. @throws StaleCatalog,
+   * before the first row; what the sink throws
    */
   stream (statement: Statement, sink: PausableSink, options?: ReadOptions): Promise<StatementResult>
-  /** Runs an insert, update or delete once. @throws ServiceError; StaleCatalog */
+  /** Runs an insert, update or delete once. @throws StaleCatalog */
   write (statement: Statement, options?: WriteOptions): Promise<StatementResult>
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for
@@ -186,15 +177,15 @@ export interface Dialect {
    * Nothing was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
-  /** The privileges of the account as the database lists them, one per line. @throws ServiceError */
+  /** As the database lists them, one per line. */
   privileges (): Promise<string[]>
-  /** Finds risks of the account. `configured`: the databases that the service uses. @throws ServiceError */
+  /** Finds risks of the account. `configured`: the databases that the service uses. */
   findRisks (configured: readonly string[]): Promise<Risks>
-  /** Returns the uses that the account may not make. Runs no statement. @throws ServiceError */
+  /** Runs no statement. */
   findDenied (uses: readonly TableUse[]): Promise<Denied[]>
-  /** Checks that the database answers, unless every connection is in use. @throws ServiceError */
+  /** Checks that the database answers, unless every connection is in use. */
   check? (): Promise<void>
-  /** The use of the connection pools: the primary, then each replica. */
+  /** The primary, then each replica. */
   poolUse? (): PoolUse[]
   close (): Promise<void>
 }
@@ -209,15 +200,13 @@ export interface Risks {
 /** A use of a table that a grant allows. `columns`: the columns that are read or written; none for a delete. */
 export interface TableUse { readonly table: string, readonly verb: Verb, readonly columns: readonly string[] }
 
-/** A use that the account may not make. */
 export interface Denied extends Pick<TableUse, 'table' | 'verb'> {
   /** The denied columns, if the account may use the others. */
   readonly columns?: readonly string[]
-  /** The name of the error, if not the account but the definer of a view lacks a privilege. */
+  /** The name of the error, if the definer of a view lacks the privilege. */
   readonly reason?: string
 }
 
-/** Counts of connections, and of requests that wait for one. */
 export interface PoolUse {
   readonly size: number
   readonly open: number
@@ -225,10 +214,10 @@ export interface PoolUse {
   /** Open connections whose statement was given up but has not ended yet. */
   readonly ending: number
   readonly waiting: number
-  /** Requests that have waited for a connection since the start, and their total waiting time in milliseconds. */
+  /** Requests that have waited for a connection, and their waiting time in milliseconds in all, since the start. */
   readonly waits: number
   readonly waited: number
-  /** Attempts to connect that have failed since the start. */
+  /** Since the start. */
   readonly failures: number
 }
 
@@ -281,13 +270,11 @@ export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as
 export const CLIENT_GONE = 'CLIENT_GONE'
 export const clientGone = (): ServiceError => withReason(queryTimeout(), CLIENT_GONE)
 
-// The details of a violated constraint: its name and columns, but no values from the text of the error.
-
 /** Whether a statement may run a trigger, so that an error may belong to another table that the trigger writes. */
 export const firesTrigger = ({ verb, table, isUpsert = false }: Statement, timing?: TriggerTiming): boolean =>
   verb !== 'select' && (mayFire(table, verb, timing) || (isUpsert && mayFire(table, 'update', timing)))
 
-/** `key`: a unique or primary key of the table; undefined for a key of another table, which a trigger wrote to. */
+/** `key`: undefined for a key of another table, which a trigger wrote to. */
 export function uniqueViolationOf (key: Key | undefined): ServiceError {
   return withDetails(uniqueViolation(), ...key === undefined ? [] : details(key.columns, `unique key "${key.name}"`))
 }
@@ -313,10 +300,7 @@ export function noReferencedRow ({ name: table }: Statement['table'], keys: read
   return withDetails(refusal, ...keys.flatMap(({ name, columns }) => details(columns, `foreign key "${name}"`)))
 }
 
-/**
- * Other rows refer to a row that would be deleted or changed. The grant may not see their table. `key`: the key that
- * the database names.
- */
+/** The grant may not see the table of the rows that refer to this one. `key`: as the database names it. */
 export function rowIsReferenced (
   { verb, table: { name: table } }: Statement,
   isCertain: boolean,
@@ -328,7 +312,7 @@ export function rowIsReferenced (
   return withDetails(refusal, { path: '', message: 'other rows refer to this one' })
 }
 
-/** `check`: a CHECK of the table; undefined for one of another table, or for an exception of a trigger. */
+/** Undefined for a check of another table, or for an exception of a trigger. */
 export function checkViolationOf (check: Check | undefined): ServiceError {
   if (check === undefined) return checkViolation()
   const named = `check constraint "${check.name}"`

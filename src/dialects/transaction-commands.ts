@@ -4,25 +4,21 @@ import { overloaded } from '../errors.ts'
 import { type Statement, withoutForeignKeys } from '../sql/statement.ts'
 import type { Executor, Transaction } from './dialect.ts'
 
-/** The savepoints of an engine. */
 export interface Savepoints {
   /** Whether the transaction has ended, or can only be rolled back. */
   isOver (): boolean
-  /** Sets a savepoint. @throws the error that has ended the transaction */
+  /** @throws the error that has ended the transaction */
   set (name: string): Promise<unknown>
   /**
-   * Undoes everything since the savepoint. @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a
-   * table without transactions was written since
+   * @throws the error that ends the transaction, such as OUTCOME_UNKNOWN if a table without transactions was written
+   * since
    */
   undo (name: string): Promise<unknown>
-  /** Releases the savepoint; omitted by engines that replace it when it is set again. */
+  /** Omitted by engines that replace a savepoint when it is set again. */
   release? (name: string): Promise<unknown>
 }
 
-/**
- * Creates a transaction, whose parts are undone alone after an error, unless the error ends the whole. `level`: the
- * nesting level of the part; 0 is the whole.
- */
+/** Its parts are undone alone after an error, unless that ends the whole. `level`: of nesting; 0 is the whole. */
 export function createTransaction (
   of: Omit<Transaction, 'nested'>,
   savepoints: Savepoints,
@@ -48,13 +44,13 @@ export function createTransaction (
   }
 }
 
-/** Maximum number of waiting statements. */
+/** Statements. */
 export const MAX_WAITING = 1000
 
 export function createCommandQueue (): {
-  /** @throws OVERLOADED if too many wait; what `work` throws */
+  /** @throws OVERLOADED if more wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>
-  /** Resolves when nothing runs or waits. */
+  /** When nothing runs or waits. */
   drain (): Promise<void>
 } {
   let pending = 0
@@ -101,7 +97,7 @@ export const controlTable = (name: string): Table => Object.freeze({
 
 const NO_TABLE = controlTable('')
 
-/** `does`: what it does, for messages if the server refuses it. */
+/** `does`: for messages if the server refuses it. */
 export const controlStatement = (verb: Statement['verb'], sql: string, does?: string): Statement => ({
   verb,
   does,

@@ -1,12 +1,11 @@
-/** What waits for a session, and how long what runs on one may take. */
 import { overloaded, queryTimeout, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { clientGone, type Client } from './dialect.ts'
 
-/** A bounded queue of waiters, each with a time limit. Callers take turns, each in the order of its own requests. */
+/** Bounded, each with a time limit. Callers take turns, each in the order of its own requests. */
 export interface Waiters<T> {
   readonly size: number
-  /** The sequence number of the last waiter. */
+  /** A sequence number. */
   readonly last: number
   /** The total waiting time of all waiters that no longer wait, in milliseconds. */
   readonly waited: number
@@ -15,18 +14,18 @@ export interface Waiters<T> {
    * have. @throws OVERLOADED if there are too many otherwise, or after the time limit
    */
   wait (options: WaitOptions<T>): Promise<T>
-  /** Resolves the first waiter of the next caller that accepts the value. Returns false if there is none. */
+  /** The first waiter of the next caller that accepts the value; false if there is none. */
   give (value: T): boolean
-  /** Rejects all waiters up to the sequence number `last`; all of them if it is omitted. */
+  /** All up to the sequence number `last`, or all. */
   reject (reason: () => Error, last?: number): void
 }
 
 export interface WaitOptions<T> {
-  /** The caller that waits; the service itself, or the host app, if omitted. */
+  /** The service itself, or the host app, if omitted. */
   readonly caller?: string | undefined
-  /** The number of waiters allowed in addition to the maximum. */
+  /** Waiters in addition to the maximum. */
   readonly more?: number
-  /** Whether a value is of use; any if omitted. */
+  /** Any value if omitted. */
   readonly accepts?: (value: T) => boolean
 }
 
@@ -42,7 +41,7 @@ interface Waiter<T> {
 
 const SERVICE = ''
 
-/** `maxWaiting`: the maximum number of waiters; `timeout`: their time limit, in milliseconds. */
+/** `timeout`: of each waiter, in milliseconds. */
 export function createWaiters<T> (
   maxWaiting: number,
   timeout: number,
@@ -69,7 +68,7 @@ export function createWaiters<T> (
     waiter.reject(reason)
   }
 
-  /** Rejects the last waiter of the caller with the most waiters, if it has more than `least`. */
+  /** The last waiter of the caller with the most, if it has more than `least`. */
   const shed = (least: number): boolean => {
     let longest: ReadonlyArray<Waiter<T>> | undefined
     for (const own of callers.values()) if (own.length > (longest?.length ?? least)) longest = own

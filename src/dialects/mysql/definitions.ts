@@ -1,7 +1,7 @@
 /**
- * Compares the column definitions of each result with the columns of the plan: the catalog may be a minute old, and a
- * text that is written like a number could inject JSON into the answer. They are parsed only if they differ from the
- * last expected ones.
+ * Compares the column definitions of each result with the plan: the catalog may be a minute old, and a text that is
+ * written like a number could inject JSON into the answer. They are parsed only if they differ from the last expected
+ * ones.
  */
 import { createHash } from 'node:crypto'
 import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
@@ -10,9 +10,7 @@ import { unknownType } from '../../types/text.ts'
 import { valueClass, type ColumnDefinition } from '../../types/value-classes.ts'
 import { PacketReader } from './packets.ts'
 
-/** The definitions of one statement. */
 export interface Definitions {
-  /** The columns, with the types by which values are written. */
   readonly columns: readonly Column[]
   /** Whether the definition in `bytes` from `from` to `end`, of the column at `index`, is as expected. */
   isExpectedIn (index: number, bytes: Buffer, from: number, end: number): boolean
@@ -28,7 +26,7 @@ export interface DefinitionsOptions {
   /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   readonly columns: readonly Column[]
-  /** Classes of values that the server may send for a column. */
+  /** Classes that the server may send for a column. */
   readonly expected: (column: Column) => ReadonlySet<string> | undefined
   readonly differences: KnownDifferences
 }
@@ -116,7 +114,7 @@ export function readDefinition (
 export interface Differences {
   /** Whether the difference is known for values of this class. If not, the catalog must be read again. */
   isKnown (table: Table, column: Column, sent: string): boolean
-  /** For replicas: a late one may send the previous type of a column, which must not be recorded. */
+  /** A late replica may send the previous type of a column, which must not be recorded. */
   readonly ofReplicas: KnownDifferences
   /** Compares the differences found before `since` with a catalog that was read later. */
   review (tables: readonly TableFacts[], since: number): void
@@ -124,7 +122,7 @@ export interface Differences {
 
 export type KnownDifferences = Pick<Differences, 'isKnown'>
 
-/** The number at which all differences are removed. */
+/** At this number all differences are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {
@@ -169,15 +167,13 @@ export function createDifferences (): Differences {
   }
 }
 
-// The definitions that a statement expects, and the confirmation of the tables that it uses.
-
-/** How long the confirmation of a table is valid, in milliseconds. */
+/** How long a confirmation is valid, in milliseconds. */
 const TRUST = 1000
 
 /** Definitions by the pieces of a statement, which remain the same object while the statement is cached. */
 export type KnownStatements = WeakMap<readonly string[], Definitions>
 
-/** The definitions that a select expects; undefined without columns, as for a statement that begins a transaction. */
+/** Undefined without columns, as for a statement that begins a transaction. */
 export function definitionsOf (
   known: KnownStatements,
   statement: Statement,
@@ -200,7 +196,7 @@ function define (
 
 const inResult = ({ type }: Column): ReadonlySet<string> | undefined => type.selectedAs ?? type.sentAs
 
-/** Value classes that a UNION returns as texts. */
+/** Classes that a UNION returns as texts. */
 const TEXTS_IN_UNION = ['enum', 'set', 'json']
 
 function inUnion (column: Column): ReadonlySet<string> | undefined {
@@ -210,9 +206,8 @@ function inUnion (column: Column): ReadonlySet<string> | undefined {
     : classes
 }
 
-/** What a server has shown of the columns of a table. */
 export interface Confirmation {
-  /** When it was asked, by `performance.now()`. */
+  /** By `performance.now()`. */
   readonly since: number
   /** A hash of the definitions. */
   readonly shown: string
@@ -221,7 +216,6 @@ export interface Confirmation {
 /** The flag of a definition (MySQL manual, "Column Definition Flags"). */
 const NOT_NULL = 1
 
-/** Compares the definitions of the columns of a table, with which a server answers its confirmation. */
 export class TableDefinitions implements Definitions {
   readonly columns = []
   readonly #hash = createHash('sha1')
@@ -238,7 +232,7 @@ export class TableDefinitions implements Definitions {
     const column = this.#table.columns.get(definition.name)
     const classes = column?.type.sentAs
     const isView = this.#table.kind === 'view'
-    // how a view is executed decides whether its columns can be NULL
+    // the execution of a view decides whether its columns can be NULL
     if (!isView) this.#hash.update(bytes.subarray(from, end))
     if (column === undefined || classes === undefined) return true
     const sent = valueClass(definition)
@@ -247,10 +241,7 @@ export class TableDefinitions implements Definitions {
     return this.#differences.isKnown(this.#table, column, nullable === column.nullable ? sent : `${sent} ${nullable}`)
   }
 
-  /**
-   * The hash of all definitions. If it is another one than the last time, the table has changed in a way that the
-   * catalog may know otherwise: a length, digits, a key, a column.
-   */
+  /** A hash of all definitions. With another one the table has changed: a length, digits, a key, a column. */
   shown (): string {
     return this.#hash.digest('base64')
   }

@@ -1,4 +1,3 @@
-/** The dialect of MySQL, MariaDB and compatible servers, by mysql2. */
 import type { ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
@@ -21,15 +20,15 @@ import { runTransaction } from './transaction.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
-  /** The replicas to which selects are sent. */
+  /** For selects. */
   readonly replicas?: readonly MysqlAddress[]
   /** Applies to the primary and to each replica. */
   readonly pool: PoolLimits
-  /** Time limit of a statement, in milliseconds. */
+  /** In milliseconds. */
   readonly statementTimeout: number
-  /** Time limit of a stream, in milliseconds. */
+  /** In milliseconds. */
   readonly streamTimeout?: number
-  /** Called when the catalog has been read from a server that says something else about itself than the last one. */
+  /** Called when the catalog came from a server with other facts than the last one. */
   readonly onServer?: ((server: ServerFacts) => void) | undefined
 }
 
@@ -71,7 +70,6 @@ export function createMysqlDialect ({
     onServer?.(server)
   }
   const toPrimary = routeOf([primary])
-  /** `consistency`: whether no replica is used. */
   const routeToRead = (consistency: ReadOptions['consistency']): Route =>
     copies.length === 0 || consistency !== undefined ? toPrimary : routeOf(readPools())
   return {
@@ -124,7 +122,7 @@ export function createMysqlDialect ({
 const factsOf = ({ engine: { name, lacks }, version, ignored }: Pick<Session, 'engine' | 'version' | 'ignored'>) =>
   ({ engine: name, version, ignores: ignored, lacks })
 
-/** Discards the session after an error, because a late answer would be read as that of the next statement. */
+/** Discards the session after an error, because a late answer would be read as an answer to the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
@@ -145,26 +143,24 @@ function withoutSecrets (grant: string): string {
   return grant.replace(/ IDENTIFIED (BY|VIA) .*?(?= REQUIRE| WITH|$)/, '')
 }
 
-/** The servers on which a statement may run. */
 interface Route {
   /** The pools in the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
-  /** The maximum number of attempts; more occur only if servers send the service back and forth. */
+  /** More occur only if servers send the service back and forth. */
   readonly attempts: number
-  /** The options for the primary and for the replicas. */
   readonly options: ExecutionOptions
   readonly replicaOptions: ExecutionOptions
 }
 
-/** Errors of a replica that is behind or has another version, so that it may lack tables, columns and grants. */
+/** Errors of a replica that is behind or has another version. */
 const OF_REPLICAS = new Set(['PERMISSION_DENIED', 'NOT_SUPPORTED'])
 const mayDiffer = (error: unknown): boolean =>
   error instanceof StaleCatalog || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a request, again on the next server that may accept it if it did not run, on the primary if a replica does not
- * know its tables, and once more if it only read and its connection was lost; a stream only before a row was passed on.
- * @throws ServiceError; StaleCatalog; what the sink throws
+ * Runs a request: on the next server if it did not run, on the primary if a replica does not know its tables, and again
+ * if it only read and its connection was lost; a stream only before a row was passed on.
+ * @throws StaleCatalog; what the sink throws
  */
 async function runWithRetries<
   Request extends {
@@ -209,10 +205,7 @@ async function runWithRetries<
   }
 }
 
-/**
- * Returns a function that lists the pools for a select: the replicas that answer, rotated for each select, then the
- * primary.
- */
+/** The pools for a select: the replicas that answer, rotated for each select, then the primary. */
 function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
   let first = 0
   return () => {
@@ -226,12 +219,12 @@ function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[])
   }
 }
 
-/** How long setting the session's variables may take, in milliseconds. */
+/** Limit of setting the session's variables, in milliseconds. */
 const MOMENT = 5000
 
 /**
- * Runs the statement, and restores its session. `timeout`: the time limit of the stream, in milliseconds; that of
- * statements applies until the first row. @throws Retryable, ServiceError or StaleCatalog; what the sink throws
+ * `timeout`: the limit of the stream, in milliseconds; that of statements applies until the first row. @throws
+ * Retryable or StaleCatalog; what the sink throws
  */
 async function runStream (run: Run<{
   readonly statement: Statement

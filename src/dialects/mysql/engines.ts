@@ -1,41 +1,35 @@
-/**
- * The servers that speak the protocol of MySQL, as data: everything in which they differ for the service. A server is
- * known by its version text.
- */
+/** The servers that speak the protocol of MySQL, as data. A server is known by its version text. */
 import type { ServerTraits } from '../../catalog/catalog.ts'
 import type { Isolation } from '../dialect.ts'
 
 export interface ServerEngine {
   readonly name: 'MySQL' | 'MariaDB' | 'TiDB' | 'Vitess'
-  /** Matches the version texts of the engine; the groups are its version. */
+  /** The groups are its version. */
   readonly version: RegExp
-  /** Older versions lack functions, syntax and parts of the catalog that the service uses. */
+  /** Older versions lack functions, syntax or parts of the catalog. */
   readonly oldest: readonly [number, number, number]
   /** Begins a transaction that only reads, in one snapshot. */
   readonly snapshot: string
-  /** The isolation levels that the engine does not have. */
   readonly lacksIsolation: readonly Isolation[]
   /** The isolation level of single writes: at READ COMMITTED, they lock no gaps. */
   readonly writesAt: Isolation
-  /** Whether the server reports changed variables in its answers, if the session asks for it. */
+  /** Whether answers report changed variables, if the session asks for it. */
   readonly tracks: boolean
-  /** The settings (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
+  /** Those (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
   readonly settings: Readonly<Record<string, string | undefined>>
-  /** What it means that the engine accepts a variable but ignores it, and returns the value that was set. */
+  /** Variables that it accepts and returns but ignores, with what that means. */
   readonly ignores: Readonly<Record<string, string>>
   /** Whether PROCESSLIST lists the connections of clients, by the ids that KILL takes. */
   readonly listsProcesses: boolean
-  /** The database has triggers. */
   readonly hasTriggers: boolean
   /** Whether privileges on all databases can be revoked for single ones (`@@partial_revokes`). */
   readonly revokesPartially: boolean
-  /** What plans and statements must consider. */
   readonly traits: ServerTraits
-  /** What requests cannot use, for people: each is refused with NOT_SUPPORTED. */
+  /** What requests cannot use, for people: NOT_SUPPORTED. */
   readonly lacks: readonly string[]
 }
 
-/** What MySQL has, and the engines that are derived from it unless they say otherwise. */
+/** Also of derived engines, unless they say otherwise. */
 export const MYSQL: ServerEngine = {
   name: 'MySQL',
   version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/,
@@ -64,7 +58,7 @@ const MARIADB: ServerEngine = {
 
 const CUT_AFTER_A_MINUTE = 'answers to slow readers are cut after 60 s by this server'
 
-/** The first one whose version text matches; the last one matches any other server. */
+/** The first that matches; the last one matches any server. */
 const ENGINES: readonly ServerEngine[] = [
   {
     ...MYSQL,
@@ -117,11 +111,11 @@ const ENGINES: readonly ServerEngine[] = [
   MYSQL
 ]
 
-/** The engine of a version text, in the greeting or by `version()`. */
+/** `version`: of the greeting or by `version()`. */
 export const engineOf = (version: string): ServerEngine =>
   ENGINES.find((engine) => engine.version.test(version)) ?? MYSQL
 
-/** Major, minor and patch number of the engine, such as 8.5.0 of `8.0.11-TiDB-v8.5.0`. */
+/** Such as 8.5.0 of `8.0.11-TiDB-v8.5.0`. */
 export function numbersOf ({ version }: ServerEngine, text: string): readonly [number, number, number] {
   const [, ...digits] = version.exec(text) ?? []
   const [major = 0, minor = 0, patch = 0] = digits.map((number = '0') => Number(number))
@@ -138,7 +132,7 @@ const shortened = ([major, minor, patch]: ServerEngine['oldest']): string =>
 
 const OLDEST = [...new Set([...ENGINES].reverse().map(({ name, oldest }) => `${name} ${shortened(oldest)}`))]
 
-/** The reason of the error if a server cannot be used; undefined if it can. */
+/** Why a server cannot be used; undefined if it can. */
 export function versionProblem (text: string): string | undefined {
   const engine = engineOf(text)
   const numbers = numbersOf(engine, text)

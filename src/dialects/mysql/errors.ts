@@ -1,7 +1,4 @@
-/**
- * Maps the error numbers of MySQL and MariaDB to errors of the service
- * (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html).
- */
+/** The error numbers of MySQL and MariaDB (https://dev.mysql.com/doc/mysql-errors/en/server-error-reference.html). */
 import {
   baseTable, mayFillColumns, mayFire, type Check, type Column, type ForeignKey, type Key, type Table
 } from '../../catalog/catalog.ts'
@@ -16,7 +13,7 @@ import {
   rowIsReferenced, uniqueViolationOf
 } from '../dialect.ts'
 
-/** An error of mysql2. Errors of the server have a number, those of the connection only a code. */
+/** Errors of the server have a number, those of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
 type Refuse = (statement: Statement, error: MysqlError) => Error
@@ -35,10 +32,7 @@ const cannot: Refuse = ({ table, does }) =>
 const LARGER_THAN_CLUSTER = /writeset size|wsrep_max_ws_|"Message too long"/i
 const tooLargeOr = (other: Refuse): Refuse => (statement, error) =>
   LARGER_THAN_CLUSTER.test(error.message) ? transactionTooLarge() : other(statement, error)
-/**
- * The messages of VTGate, for which there is no number: it reaches no server that takes the statement, or has lost the
- * one that runs it.
- */
+/** VTGate has no number for it: it reaches no server that takes the statement, or has lost the one that runs it. */
 const NO_TABLET =
   /no healthy tablet available|no (?:available )?connection|primary is not serving|keyspace is being resharded/i
 const TABLET_LOST = /rpc error: code = Unavailable/i
@@ -47,7 +41,7 @@ const behindVitessOr = (other: Refuse): Refuse => (statement, error) =>
     ? databaseUnavailable()
     : (TABLET_LOST.test(error.message) ? lostBehind : other)(statement, error)
 const check: Refuse = ({ table }, { message }) => checkViolationOf(checkIn(message, table))
-/** A trigger or routine raises or causes an exception. */
+/** An exception of a trigger or routine. */
 const raised: Refuse = () => checkViolation()
 /**
  * The statement, or a trigger, writes a table that the statement reads. Without filters by related rows, a trigger
@@ -71,7 +65,7 @@ const unique: Refuse = (statement, { message }) =>
 const noNumberLeft = (statement: Statement): ServiceError =>
   withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
 const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
-/** A value does not fit its column; other values are judged by an expression, or the message does not name a column. */
+/** Other values are judged by an expression, or the message does not name a column. */
 const outOfRange: Refuse = (statement, { message }) => {
   const column = columnIn(message, statement)
   if (column === undefined) return valueOutOfRange()
@@ -94,7 +88,7 @@ const staleCatalog: Refuse = (statement, error) => {
   return new StaleCatalog(reasonOf(error, missing), { isElsewhere, missing, isUndone: statement.verb === 'select' })
 }
 
-/** The row that a foreign key refers to does not exist, or its table does not. */
+/** The referenced row, or its table, does not exist. */
 const noParent: Refuse = ({ table }, error) => {
   const rootless = foreignKeysIn(error.message, baseTable(table)).find(({ broken }) => broken)
   if (rootless === undefined) return noReferencedRow(table, foreignKeysIn(error.message, table))
@@ -113,7 +107,7 @@ const denied: Refuse = (plan, error) =>
 /** The connection to a server behind this one (FEDERATED, Spider) is lost, so the outcome of a write is unknown. */
 const lostBehind: Refuse = ({ verb }) => verb === 'select' ? databaseUnavailable() : outcomeUnknown()
 
-/** The server is read-only or not in its cluster, and rejects the statement. Another server may run it. */
+/** The server is read-only or not in its cluster: another one may run the statement. */
 const NOT_HERE = new Set([1047, 1290, 1792, 1836])
 
 /** ER_TABLE_DEF_CHANGED: the table was rebuilt after the snapshot of the transaction, also by OPTIMIZE TABLE. */
@@ -122,7 +116,7 @@ const REBUILT = 1412
 const NO_TABLE = new Set([1146, 4091])
 const MISSING = [1051, 1054, 1109, 1136, ...NO_TABLE, 1176, 1222, 1305, 1318, 1356, 1431, 1432, 1433, 1449, 1477, 12702]
 const DENIED = [1142, 1143, 1227, 1370]
-/** The statement is not one of the grammar of the server. */
+/** Not in the grammar of the server. */
 const GRAMMAR = [1064, 1149]
 const ENGINE_CANNOT = [
   ...GRAMMAR, 1031, 1036, 1038, 1112, 1148, 1164, 1168, 1178, 1235, 1286, 1288, 1289, 1295, 1347, 1393, 1394, 1395,
@@ -185,8 +179,8 @@ const byNumber = new Map(
 )
 
 /**
- * Errors for other numbers, by the class of the SQLSTATE (its first two characters). Triggers and routines cause 02,
- * 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
+ * By the class of the SQLSTATE (its first two characters). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45;
+ * XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
   ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
@@ -212,7 +206,7 @@ const SIGNAL = 1644
 const isSignal = ({ sqlState = '' }: MysqlError): boolean => sqlState.startsWith('45')
 const numberOf = (error: MysqlError): number => isSignal(error) ? SIGNAL : error.errno ?? 0
 
-/** Errors of a server that ends the connection of a running statement. */
+/** The server ends the connection of a running statement. */
 const CONNECTION_ENDED = new Set([1053, 1077, 1927, 4031])
 
 /**
@@ -230,17 +224,17 @@ export function isLost (error: MysqlError): boolean {
   return error.sqlState === undefined ? error.code !== undefined : CONNECTION_ENDED.has(numberOf(error))
 }
 
-/** Whether mysql2 found the connection closed before it sent anything. */
+/** mysql2 found the connection closed. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
   sqlState === undefined && code === undefined && fatal === true
 
 /** Converts an error without a code: only that of a closed connection is expected. */
 export const ofClosed = (error: MysqlError): Error => wasNotSent(error) ? databaseUnavailable() : error
 
-/** A plugin, such as that of Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). */
+/** A plugin, such as Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). */
 export const isRefusedByPlugin = ({ errno }: MysqlError): boolean => errno === 3100
 
-/** Whether a function that a view calls writes or locks rows. */
+/** A function that a view calls writes or locks rows. */
 export const isReadOnlyTransaction = ({ errno }: MysqlError): boolean => errno === 1792
 
 export const isNotHere = (error: MysqlError): boolean => NOT_HERE.has(numberOf(error))
@@ -252,7 +246,7 @@ export const isLogOfStatements = (error: MysqlError): boolean => numberOf(error)
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
-/** Converts an error of a statement to a ServiceError or StaleCatalog; any other error is a bug. */
+/** Any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) {
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))
@@ -285,12 +279,12 @@ function changedInPart ({ name }: Table): ServiceError {
   })
 }
 
-/** Errors that occur before the first row is changed, unless a trigger raises them. */
+/** They occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 
 /**
- * Whether a failed statement may have changed rows of a table whose engine cannot roll back: a row is stored before
- * AFTER triggers run, and other rows may have been changed before the one that failed.
+ * The engine cannot roll back: a row is stored before AFTER triggers run, and others may be changed before the one that
+ * fails.
  */
 function mayHaveChanged (
   { verb, table, isUpsert = false, isSingle = false, rows = 1 }: Statement,
@@ -306,9 +300,8 @@ function mayHaveChanged (
   return !((verb === 'insert' && number === FULL) || refusesRow(refusal))
 }
 
-/** The first number from which MariaDB and MySQL number their errors differently. mysql2 has the names of MySQL. */
+/** From here MariaDB and MySQL number their errors differently. mysql2 has the names of MySQL. */
 const OWN_NUMBERS = 1900
-/** The names of MariaDB's errors that have an entry of their own. */
 const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
   [1927, 'ER_CONNECTION_KILLED'],
   [1932, 'ER_NO_SUCH_TABLE_IN_ENGINE'],
@@ -318,7 +311,7 @@ const MARIADB_NAMES: ReadonlyMap<number, string> = new Map([
   [4091, 'ER_UNKNOWN_SEQUENCES']
 ])
 
-/** Gives an error of MariaDB its name there, or none if it is not known. */
+/** An error that has no name there gets none. */
 export function namedByMariadb (error: MysqlError): MysqlError {
   const { errno = 0, sqlState } = error
   if (sqlState === undefined || errno < OWN_NUMBERS) return error
@@ -331,16 +324,16 @@ export function namedByMariadb (error: MysqlError): MysqlError {
 const OTHER_HOSTGROUP = 'PROXYSQL_HOSTGROUP: a rule of ProxySQL sends this statement to another hostgroup than that ' +
   'to which the settings bind the session'
 
-/** The driver's name for the error; MariaDB has errors that mysql2 has no names for. */
+/** MariaDB has errors that mysql2 has no names for. */
 function nameOf ({ code, errno, message }: MysqlError): string {
   if (errno === 9006 && message.startsWith('ProxySQL')) return OTHER_HOSTGROUP
   return code === undefined || code === 'UNKNOWN_CODE_PLEASE_REPORT' ? `errno ${errno}` : code
 }
 
-/** Errors whose message begins with the name of the missing object; without 1449, which names an account. */
+/** Their message begins with the name of the missing object; without 1449, which names an account. */
 const NAMES_MISSING = new Set([1054, ...NO_TABLE, 1305, 1356])
 
-/** A plain name; a trigger that raises such an error itself may write any text. */
+/** A trigger that raises such an error itself may write any text. */
 const PLAIN_NAME = /^[\w$.-]{1,200}$/
 
 /** `shop.audit`. */
@@ -353,13 +346,13 @@ function missingIn (error: MysqlError): string | undefined {
     : undefined
 }
 
-/** The names of MariaDB's errors of a login. MySQL has other errors with these numbers, none of them of a login. */
+/** MySQL has other errors with these numbers, none of them of a login. */
 const MARIADB_LOGINS: ReadonlyMap<number, string> = new Map([
   [4150, 'ER_USER_IS_BLOCKED'],
   [4151, 'ER_ACCOUNT_HAS_BEEN_LOCKED']
 ])
 
-/** The error if there is no connection, or none with the required session; nothing was sent. */
+/** There is no connection, or none with the required session; nothing was sent. */
 export function toConnectError ({ code, errno = 0 }: Pick<MysqlError, 'code' | 'errno'>): ServiceError {
   return withReason(databaseUnavailable(), MARIADB_LOGINS.get(errno) ?? code)
 }
@@ -376,7 +369,7 @@ function uniqueKeyIn (message: string, statement: Statement): Key | undefined {
   )
 }
 
-/** Whether a row without a number got one that exists, because it is the last one, which MySQL gives again. */
+/** A row without a number got the last one, which MySQL gives again. */
 function isLastNumber (statement: Statement, message: string): boolean {
   const { verb, assigned } = statement
   const table = baseTable(statement.table)
@@ -400,8 +393,7 @@ function isNumberOf ({ type }: Column, digits: string): boolean {
 
 /**
  * Reads `… for column 'price' at row 1`, or MariaDB's `… for column `shop`.`orders`.`price` at row 1`, where a value
- * may stand before that. Returns no column that the client has not sent or does not see, or that a trigger may have
- * written.
+ * may stand before that. No column that the client has not sent or does not see, or that a trigger may have written.
  */
 function columnIn (message: string, statement: Statement): Column | undefined {
   if (firesTrigger(statement)) return undefined

@@ -21,19 +21,16 @@ import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
 
 export interface ExecutionOptions {
-  /**
-   * Calls `stop` when the time limit of a statement is over or its client has disconnected, until the returned function
-   * is called.
-   */
+  /** Calls `stop` after the time limit, or when the client has disconnected, until the returned function is called. */
   readonly watch: (client: Client | undefined, stop: (reason: ServiceError) => void) => () => void
   /** Called with the first row of a stream. */
   readonly onStarted?: () => void
-  /** The expected definitions of cached statements. */
+  /** The definitions of cached statements. */
   readonly known: KnownStatements
   readonly differences: KnownDifferences
 }
 
-/** The owner that lends a session and gets it back: its pool, or a transaction. */
+/** Lends a session and gets it back: a pool, or a transaction. */
 export type SessionOwner = Pick<
   MysqlPool,
   'confirmed' | 'release' | 'restore' | 'discard' | 'startStopping' | 'isStopping' | 'endStopping' | 'moveOn'
@@ -47,7 +44,6 @@ export const ownerOf = (
   { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn, ...own }
 )
 
-/** A request on one session. */
 export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
   readonly pool: Owner
   readonly session: Session
@@ -57,37 +53,31 @@ export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
 
 export interface StatementRequest {
   readonly statement: Statement
-  /** The sink of a select. */
   readonly sink: RowSink | undefined
   readonly client: Client | undefined
-  /** The isolation that the statement, or the transaction that it begins, must have; any if omitted. */
+  /** What the statement, or the transaction that it begins, must have; any if omitted. */
   readonly isolation?: Isolation | undefined
-  /** The kind of transaction that the statement is part of. */
   readonly transaction?: TransactionKind | undefined
-  /** The same sink, if it can pause the connection between two rows. */
+  /** `sink`, if it can pause the connection between two rows. */
   readonly stream?: PausableSink | undefined
 }
 
 type StatementRun = Run<StatementRequest, SessionOwner>
 
-/**
- * Runs a statement and returns the session to its owner. @throws Retryable, ServiceError or StaleCatalog; what the sink
- * throws
- */
+/** Returns the session to its owner. @throws Retryable or StaleCatalog; what the sink throws */
 export function runStatement (run: StatementRun): Promise<StatementResult> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
 }
 
-/** One run of a statement. Because every request has one, it uses few objects, and callbacks instead of promises. */
+/** Every request has one: few objects, and callbacks instead of promises. */
 class Execution {
   readonly #run: StatementRun
   readonly #resolve: (result: StatementResult) => void
   readonly #reject: (error: unknown) => void
-  /** The statement that runs before that of the request: one that sets the isolation, or a confirmation. */
+  /** Runs before the request: sets the isolation, or is a confirmation. */
   #before: Statement | undefined
-  /** The reason why the result cannot be read. */
+  /** Why the result cannot be read. */
   #failure: unknown
-  /** When the statement was sent. */
   #since = 0
   #unwatch: (() => void) | undefined
   #stop: Stop | undefined
@@ -184,7 +174,7 @@ class Execution {
     })
   }
 
-  /** Runs the confirmations, and then the statement if every column has the type of the catalog. */
+  /** Then the statement runs, if every column has the type of the catalog. */
   #confirm (confirmations: readonly Statement[]): void {
     const confirmation = confirmations[0] as Statement
     this.#before = confirmation
@@ -211,7 +201,6 @@ class Execution {
     })
   }
 
-  /** Stops the statement, if it is still running. */
   stop (): void {
     if (this.#ended || this.#stop !== undefined) return
     const { pool, session, request: { stream } } = this.#run
@@ -263,7 +252,7 @@ class Execution {
     })
   }
 
-  /** Asks the server for facts that the error does not contain. */
+  /** Facts that the error does not contain. */
   async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
     const { session } = this.#run
     if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)

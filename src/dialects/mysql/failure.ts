@@ -1,4 +1,3 @@
-/** Converts an error of a statement to the error for the client, or to a retry, and undoes what it has left. */
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { type Client, clientGone } from '../dialect.ts'
@@ -10,7 +9,7 @@ import {
 } from './errors.ts'
 import type { MysqlPool } from './pool.ts'
 
-/** Thrown if a statement may be sent again, because it did not run, or only read and lost its connection. */
+/** The statement did not run, or only read and lost its connection. */
 export class Retryable extends Error {
   /** The error for the client if there is no other attempt. */
   readonly refusal: Error
@@ -26,23 +25,23 @@ export class Retryable extends Error {
 
 const KILL_FAILED = 'KILL_FAILED'
 
-/** Replaces the missing answer if the server has not ended the statement in time: the outcome is unknown. */
+/** The server has not ended the statement in time: the outcome is unknown. */
 export const killFailed = (): MysqlError =>
   Object.assign(new Error('the statement could not be ended'), { code: KILL_FAILED })
 
-/** The error for a statement larger than max_allowed_packet, which is not sent. */
+/** Larger than max_allowed_packet: not sent. */
 export const TOO_LARGE: MysqlError = Object.assign(new Error('the statement is larger than the server allows'), {
   errno: 1153,
   sqlState: '08S01',
   code: 'ER_NET_PACKET_TOO_LARGE'
 })
 
-/** The error for a statement that was stopped before it was sent. */
+/** Stopped before it was sent. */
 export const STOPPED: MysqlError = Object.assign(new Error('stopped'), { errno: 1317, sqlState: '70100' })
 
 export type TransactionKind = 'read' | 'write'
 
-/** Converts an error of the driver to Retryable, ServiceError or StaleCatalog. Discards the session if it was lost. */
+/** Discards the session if it was lost. */
 export function toFailure (
   given: MysqlError,
   { pool, session, statement, request: { client, transaction }, isStopped }: {
@@ -125,10 +124,10 @@ export async function sendIn ({ connection, memory }: Session, sql: string): Pro
   return ok
 }
 
-/** The error if a part wrote tables without transactions. */
+/** A part wrote tables without transactions. */
 export const notComplete = (): ServiceError => withReason(outcomeUnknown(), NOT_COMPLETE)
 
-/** Whether the server has undone only the last statement. Discards the session if it does not confirm this. */
+/** Discards the session if the server does not confirm this. */
 export async function isOpen (session: Session, pool: Pick<MysqlPool, 'discard'>): Promise<boolean> {
   try {
     return ((await sendIn(session, 'do 0')).status & IN_TRANSACTION) !== 0

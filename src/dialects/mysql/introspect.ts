@@ -1,4 +1,4 @@
-/** Reads the tables of a database with a fixed number of queries on information_schema. */
+/** A fixed number of queries on information_schema. */
 import {
   type Check, type Column, describeAll, type ForeignKey, type Index, type Key, type Table, type TableFacts,
   type Trigger, type Triggers, type TriggerTiming
@@ -18,8 +18,6 @@ import { LAST_SECOND_OF_64_BITS } from '../../types/temporal.ts'
 import { engineOf } from './engines.ts'
 import type { Ask, Row } from './session.ts'
 import type { MysqlError } from './errors.ts'
-
-// Reads the indexes of all tables by one query on information_schema.
 
 /** The indexes of each table, the primary key first. */
 async function loadIndexes (ask: Ask, isMariadb: boolean): Promise<ReadonlyMap<string, Index[]>> {
@@ -55,7 +53,7 @@ function toIndexes (rows: readonly Row[]): Index[] {
 
 const isPrimary = ({ name }: Index): boolean => name === 'PRIMARY'
 
-/** Whether the order of the unique keys matters, because the first one may identify the rows. */
+/** Whether their order matters: the first one may identify the rows. */
 const isAmbiguous = (indexes: readonly Index[]): boolean =>
   !indexes.some(isPrimary) && indexes.filter(({ unique }) => unique).length > 1
 
@@ -69,7 +67,7 @@ async function sortByDefinition (ask: Ask, table: string, indexes: readonly Inde
   return indexes.toSorted((one, other) => (order.get(one.name) ?? 0) - (order.get(other.name) ?? 0))
 }
 
-/** The error for a table that was dropped after its indexes were read. */
+/** The table was dropped after its indexes were read. */
 const NO_SUCH_TABLE = 1146
 
 /** The unique keys, without the expressions in them. */
@@ -162,7 +160,6 @@ const toNumber = (digits: string | null | undefined): number | null =>
   digits === null || digits === undefined ? null : Number(digits)
 const groupByTable = (rows: Row[]): Map<string, Row[]> => Map.groupBy(rows, ([table]) => table as string)
 
-/** The privileges that show triggers. */
 const showingTriggers = (rows: Row[]): string[] =>
   rows.some(([level, , nullable]) => level === 'definer' && nullable === 'YES')
     ? ['TRIGGER', 'INSERT', 'UPDATE', 'DELETE']
@@ -184,7 +181,7 @@ function holdersOf (rows: Row[], sufficient: readonly string[]): (table: string)
 
 const isInvisible = (row: Row): boolean => /\binvisible\b/i.test(row[6] ?? '')
 
-/** `all`: whether the account may select the whole table. */
+/** `all`: the whole table may be selected. */
 function toShown (columns: readonly Row[], all: boolean): NonNullable<Table['shownBy']> {
   const isNamed = (row: Row): boolean => all ? isInvisible(row) : /select/i.test(row[15] ?? '')
   return { all, names: columns.filter(isNamed).map(([, name]) => name as string) }
@@ -205,12 +202,11 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
 }
 
 /**
- * Facts that the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB,
- * which has no type for it.
+ * What the row of a column does not have. `jsonChecks`: checks that make a LONGTEXT a JSON column in MariaDB, which has
+ * no type for it.
  */
 interface Surroundings {
   readonly isView: boolean
-  /** The columns of the table. */
   readonly names: readonly string[]
   readonly jsonChecks: ReadonlySet<string>
   readonly isMariadb: boolean
@@ -262,7 +258,7 @@ function toColumn (row: Row, { isView, names, jsonChecks, isMariadb, lastTimesta
   }
 }
 
-/** Both servers return SQL NULL if there is no default; MariaDB returns the text NULL if the default is null. */
+/** SQL NULL without a default; MariaDB returns the text NULL if the default is null. */
 function readDefault (
   sql: string | null,
   isMariadb: boolean,
@@ -276,13 +272,10 @@ function readDefault (
   return { defaultText, defaultComputed: true, ...(reads.length > 0 && { defaultReads: reads }) }
 }
 
-/** Whether MySQL marks the default as an expression; it returns a constant as it is. */
+/** MySQL marks expressions; a constant comes as it is. */
 const isExpression = (extra: string): boolean => /default_generated/i.test(extra)
 
-/**
- * Reads a constant from the SQL that MariaDB returns for a default: `'it''s'`, `5`, `b'101'`, `NULL`,
- * `current_timestamp()`.
- */
+/** MariaDB returns SQL: `'it''s'`, `5`, `b'101'`, `NULL`, `current_timestamp()`. */
 function constantIn (sql: string | null): string | null {
   if (sql?.startsWith("'")) return parseMembers(sql)[0] as string
   return sql !== null && /^(-?\d|b')/.test(sql) ? sql : null
@@ -292,7 +285,6 @@ function constantIn (sql: string | null): string | null {
 const toCheck = ([, name, clause]: Row, columns: readonly string[]): Check =>
   ({ name: name as string, columns: columnsIn(clause as string, columns) })
 
-/** The columns of the table that an expression names. */
 function columnsIn (expression: string, columns: readonly string[]): string[] {
   const named = new Set(
     Array.from(expression.matchAll(/`((?:[^`]|``)+)`/g), ([, identifier]) =>

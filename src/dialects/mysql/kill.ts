@@ -8,7 +8,7 @@ import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
 /** How long a killed statement may take to roll back before its request is answered, in milliseconds. */
 const GRACE = 5000
-/** The first and the longest pause between two attempts to kill a statement, in milliseconds. */
+/** The first and the longest pause between two attempts, in milliseconds. */
 const PAUSE = 250
 const LONGEST_PAUSE = 2000
 
@@ -21,9 +21,8 @@ export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 const NO_SUCH_THREAD = 1094
 
 /**
- * Kills the statement that runs in a session, by a new connection, because the pool may be exhausted. The server must
- * be the same one, and must have been up since the statement was sent (`since`): otherwise the thread id may belong to
- * another client.
+ * By a new connection, because the pool may be exhausted. The server must be the same one, up since the statement was
+ * sent (`since`): otherwise the thread id may belong to another client.
  */
 function killStatement (
   { connection: { threadId }, address, host, server, engine }: Session,
@@ -50,17 +49,17 @@ function killStatement (
   }).catch(({ errno }: MysqlError) => (errno === NO_SUCH_THREAD ? 'ended' : 'unknown'))
 }
 
-/** Counts the sessions whose statement is being stopped. */
+/** Sessions whose statement is being stopped. */
 export interface StoppingSessions {
   /** Counts the session as in use until `endStopping`, even if its connection is lost. */
   startStopping (session: Session): void
   /** False after `endStopping`, or after the pool was closed. */
   isStopping (session: Session): boolean
-  /** Called when the statement has ended or is no longer waited for. */
+  /** The statement has ended, or is no longer waited for. */
   endStopping (session: Session, how: { readonly isUsable: boolean }): void
 }
 
-/** A statement that is being stopped. No getter: V8 would keep its session until the next full collection. */
+/** No getter: V8 would keep its session until the next full collection. */
 export interface Stop {
   /** Must be called when the connection has answered. Resolves when no KILL runs that would hit the next statement. */
   answered (): Promise<void>
@@ -73,19 +72,19 @@ export interface Stop {
 export interface StopOptions {
   readonly pool: StoppingSessions
   readonly session: Session
-  /** When the statement was sent, by `performance.now()`. */
+  /** By `performance.now()`. */
   readonly since: number
-  /** Called if the statement has not ended in time, so that its request is answered without it. */
+  /** The statement has not ended in time: its request is answered without it. */
   readonly onGivenUp: () => void
   /** How long to wait for a server that does not answer, in milliseconds. */
   readonly patience?: number
-  /** Replaces the kill function in tests. */
+  /** For tests. */
   readonly kill?: typeof killStatement
 }
 
 /**
- * Stops the statement that runs in a session. If the server cannot be asked, this takes until BACKSTOP after its last
- * answer, when the server's own time limit should have ended the statement.
+ * If the server cannot be asked, this takes until BACKSTOP after its last answer, when its own time limit should have
+ * ended the statement.
  */
 export function stopStatement ({
   pool,
@@ -127,7 +126,7 @@ export function stopStatement ({
       if (isGivenUp && (progress === 'ended' || progress === 'elsewhere' || now > heard + patience)) break
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
-    // a late answer would be read as that of the next statement
+    // a late answer would be read as an answer to the next statement
     pool.endStopping(session, { isUsable: state.hasAnswered })
   }
 

@@ -1,6 +1,6 @@
 import { within } from './session.ts'
 
-/** How long transactions wait for each other, in milliseconds. */
+/** In milliseconds. */
 const PATIENCE = 500
 
 /**

@@ -10,29 +10,29 @@ import { createWaiters } from '../waiters.ts'
 import { answers, destroy, openSession, quit, restoreSession, type Session } from './session.ts'
 
 export interface PoolLimits {
-  /** The maximum number of connections. */
+  /** Connections. */
   readonly size: number
-  /** The maximum number of waiting requests. */
+  /** The most requests that may wait. */
   readonly queue: number
   /** How long a request may wait, in milliseconds. */
   readonly wait: number
   /** How long an idle connection stays open without a request, in milliseconds; forever if omitted. */
   readonly idleTimeout?: number
-  /** The number of connections that stay open without requests. */
+  /** Connections that stay open without requests. */
   readonly minimum?: number
 }
 
-/** Sessions with one database, each used by one request at a time. */
+/** Each session is used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
   /**
-   * `isolation`: that of the statement or transaction; any if omitted. An idle session that has it is preferred.
+   * `isolation`: any if omitted. An idle session that has it is preferred.
    * @throws OVERLOADED if too many requests wait or one waits too long, DATABASE_UNAVAILABLE if connecting fails
    */
   acquire (client?: Client, isolation?: Isolation): Session | Promise<Session>
   release (session: Session): void
-  /** Releases a session that no request has used, so that it may be closed as idle. */
+  /** No request has used it, so it may be closed as idle. */
   putBack (session: Session): void
-  /** Resets a session whose variables may have changed, or runs the statement that undoes all else, and releases it. */
+  /** Resets a session whose variables may have changed, or undoes all else by the statement, and releases it. */
   restore (session: Session, sql?: string): void
   /** Removes a lost session, and closes the idle ones, which may also be lost. */
   discard (session: Session): void
@@ -45,28 +45,27 @@ export interface MysqlPool extends StoppingSessions {
   /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** What the server of the last session that was opened says about itself. */
+  /** The facts of the last server to which a session was opened. */
   readonly newest: Pick<Session, 'engine' | 'version' | 'ignored'> | undefined
   /** The last confirmation of the columns of each table on this server. */
   readonly confirmed: WeakMap<Table, Confirmation>
-  /** Orders the attempts of its transactions. */
   readonly lastAttempts: LastAttempts
   close (): Promise<void>
 }
 
 /**
- * Selects one of the hosts of a database, and the next one, in a circle, when it fails. Only one is used at a time,
- * because servers that replicate each other may lack a write that another one has accepted.
+ * One of the hosts of a database, and the next one, in a circle, when it fails. Never two, because servers that
+ * replicate each other may lack a write that another one has accepted.
  */
 export interface Failover {
   readonly current: Host
-  /** Incremented when another host is selected; sessions of earlier epochs are no longer used. */
+  /** Counts changes of the host; sessions of earlier epochs are no longer used. */
   readonly epoch: number
-  /** Reports that a host could not be reached. */
+  /** The host could not be reached. */
   fail (host: Host): void
   /**
-   * Reports that the server of a session of that epoch is read-only or not in its cluster. Returns whether another
-   * attempt may reach a server that is; false if all hosts have just refused.
+   * The server of that epoch is read-only or not in its cluster. Returns whether another attempt may reach one that is;
+   * false if all hosts have just refused.
    */
   refuse (epoch: number): boolean
 }
@@ -106,7 +105,7 @@ export function createFailover (hosts: readonly Host[]): Failover {
 
 /** How long an idle session is used without a ping, in milliseconds. */
 const TRUST = 1000
-/** The number of searches for old sessions within the idle timeout. */
+/** Searches for old sessions within the idle timeout. */
 const SWEEPS = 10
 /** The pause after a failure to connect, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const RETRY_DELAY = 100
@@ -117,8 +116,8 @@ const RETRY_DELAY = 100
 const SLOW = 500
 
 /**
- * Replaces two parts of mysql2. Its pool does not limit the waiting time, and while a server refuses connections, it
- * tries again for each request. Its cluster assigns a request to a host before it knows whether the host answers.
+ * The pool of mysql2 does not limit the waiting time, and tries again for each request while a server refuses
+ * connections. Its cluster assigns a request to a host before it knows whether the host answers.
  */
 export function createMysqlPool (
   address: MysqlAddress,
@@ -130,24 +129,24 @@ export function createMysqlPool (
   const waiters = createWaiters<Session>(maxWaiting, wait, () =>
     counted.size === 0 ? toConnectError({ code: 'ETIMEDOUT' }) : overloaded()
   )
-  /** The idle sessions, the most recently used one last. */
+  /** The most recently used one last. */
   const idle: Session[] = []
   const stopping = new Set<Session>()
-  /** Sessions that are open, or lost while their statement is being stopped. */
+  /** Open, or lost while their statement is being stopped. */
   const counted = new Set<Session>()
   let closed = false
   let newest: MysqlPool['newest']
-  /** The attempts to connect that are running, and those of them that no longer count. */
+  /** Attempts to connect that run, and those of them that no longer count. */
   let opening = 0
   const slow = new Set<symbol>()
-  /** The attempts that have failed since the start, and whether the last one did. */
+  /** Attempts since the start, and whether the last one failed. */
   let failures = 0
   let failing = false
   let resting = false
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** The sessions that count towards `size`, without those that are being stopped on a server of an earlier epoch. */
+  /** Those that count towards `size`: not those being stopped on a server of an earlier epoch. */
   const open = (): number => counted.size - [...stopping].filter(isPast).length
 
   const uncount = (session: Session): void => {
@@ -162,7 +161,6 @@ export function createMysqlPool (
     if (!stopping.has(session)) uncount(session)
   }
 
-  /** Removes a session that was lost. */
   const lose = (session: Session): void => {
     if (!session.open) return
     destroy(session.connection)
@@ -198,7 +196,7 @@ export function createMysqlPool (
     if (stopping.delete(session) && !session.open) uncount(session)
   }
 
-  /** Tries the hosts one after the other. A host that only refuses more connections has not failed. */
+  /** One host after the other. A host that only refuses more connections has not failed. */
   const connect = async (tries = 1): Promise<Session> => {
     const host = failover.current
     const target = { address, host, epoch: failover.epoch, statementTimeout }
@@ -259,12 +257,12 @@ export function createMysqlPool (
 
   const mayStart = (): boolean => !resting && open() + opening - slow.size < size
 
-  /** Starts an attempt for each waiter, but only one while attempts fail, and none in the pause after a failure. */
+  /** One attempt for each waiter, but only one while attempts fail, and none in the pause after a failure. */
   const grow = (): void => {
     while (mayStart() && opening - slow.size < (failing ? Math.min(1, waiters.size) : waiters.size)) start()
   }
 
-  /** Takes the idle session that was used last, of those that have the level if there are any. */
+  /** The one used last, of those with the level if there are any. */
   const takeIdle = (isolation: Isolation): Session | undefined => {
     for (let at = idle.length - 1; at >= 0; at--) {
       const { isolation: level, levels } = idle[at] as Session

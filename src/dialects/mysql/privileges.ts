@@ -1,4 +1,3 @@
-/** Parses SHOW GRANTS and finds privileges that the service does not need. */
 import { isIPv4 } from 'node:net'
 import type { Denied, Risks, TableUse } from '../dialect.ts'
 import type { Ask } from './session.ts'
@@ -8,7 +7,7 @@ import type { MysqlAddress } from './session-settings.ts'
 /** One line of SHOW GRANTS. */
 interface Granted {
   readonly privileges: readonly string[]
-  /** `*` for every database; otherwise a pattern of GRANT, without quotes. */
+  /** `*` for all; otherwise a pattern of GRANT, without quotes. */
   readonly database: string
   readonly mayGrant: boolean
 }
@@ -36,7 +35,7 @@ const LINE = new RegExp(
 const MYSQL_ROLES = new RegExp(`^GRANT (${QUOTED_NAME}@${QUOTED_NAME}(?:, ?${QUOTED_NAME}@${QUOTED_NAME})*) TO `)
 const MARIADB_ROLE = new RegExp(`^GRANT (${QUOTED_NAME}) TO `)
 
-/** Returns undefined for a line that grants a role, or anything other than privileges on data. */
+/** Undefined for a line that grants a role, or anything but privileges on data. */
 export function parseGrant (line: string): Granted | undefined {
   const [, list = '', database = '', rest = ''] = LINE.exec(line) ?? []
   if (list === '') return undefined
@@ -56,7 +55,7 @@ const unquote = (name: string): string => name === '*' ? name : name.slice(1, -1
 export const escapePattern = (name: string): string => name.replace(/[_%]/g, '\\$&')
 const unescapePattern = (pattern: string): string => pattern.replace(/\\([_%])/g, '$1')
 
-/** Describes each dangerous or unneeded privilege in one line. `configured`: the databases of the service. */
+/** One line for each dangerous or unneeded privilege. `configured`: the databases of the service. */
 export function findGrantRisks (lines: readonly string[], configured: readonly string[]): string[] {
   const risks = lines.flatMap((line) => {
     const granted = parseGrant(line)
@@ -99,9 +98,7 @@ function findDatabaseRisks ({ privileges, database, mayGrant }: Granted, configu
   ]
 }
 
-// Finds risks of the account and of its connection, and the privileges that are sufficient.
-
-/** `configured`: the databases that the service uses. @throws the driver's error */
+/** `configured`: those that the service uses. @throws the driver's error */
 export async function findAccountRisks (
   ask: Ask,
   { hosts, user, password, database, ssl }: MysqlAddress,
@@ -121,7 +118,7 @@ export async function findAccountRisks (
 const WITHOUT_MAJORITY = 'group_replication_unreachable_majority_timeout is 0: a node that is cut off from its group ' +
   'shows old rows for as long as it runs (docs/reliability.md says what bounds that time)'
 
-/** Whether the server is of a group of Group Replication whose nodes wait for the others without a limit. */
+/** Whether the nodes of Group Replication wait for the others without a limit. */
 async function readsWithoutMajority (ask: Ask): Promise<boolean> {
   const rows = await ask("show global variables like 'group\\_replication\\_%'")
   const values = new Map(rows as Array<[name: string, value: string]>)
@@ -138,8 +135,8 @@ async function readGrants (ask: Ask): Promise<string[]> {
 }
 
 /**
- * Activates one role after the other, because MariaDB shows only the privileges of the active role. Afterwards the
- * session has its previous role.
+ * One role after the other, because MariaDB shows only the privileges of the active role. Afterwards the previous role
+ * is active.
  */
 async function readRoles (ask: Ask, lines: readonly string[], roles: readonly string[]): Promise<string[]> {
   const [[current]] = await ask('select current_role()') as [[string | null]]
@@ -176,7 +173,7 @@ function isLoopback (host: string): boolean {
 const TRIAL_NAME = 'row_query_check'
 /** Privileges on a database, table, column, whole server, or routine. */
 const DENIED = new Set([1044, 1142, 1143, 1227, 1370])
-/** Errors of a view that refers to something that does not exist or that its definer may not use. */
+/** A view refers to something that does not exist or that its definer may not use. */
 const BROKEN_VIEW = new Set([1356, 1449])
 
 /** @throws the driver's error */
@@ -199,7 +196,7 @@ async function findDeniedUse (run: Ask, { table, verb, columns }: TableUse): Pro
   return [{ table, verb, ...single.length < columns.length && { columns: single } }]
 }
 
-/** Returns the error if the privileges are not sufficient. Other errors say nothing about them. */
+/** The error of missing privileges. Others say nothing about them. */
 async function prepare (run: Ask, use: TableUse): Promise<MysqlError | undefined> {
   try {
     await run(`prepare ${TRIAL_NAME} from '${statementFor(use).replace(/['\\]/g, '\\$&')}'`)

@@ -7,7 +7,7 @@ import type { ConnectionOptions, SslOptions } from 'mysql2'
 import type { Isolation } from '../dialect.ts'
 import { MYSQL, type ServerEngine } from './engines.ts'
 
-/** The servers that have a variable; both if omitted. */
+/** Both if omitted. */
 type Server = 'mysql' | 'mariadb'
 
 interface Setting {
@@ -17,7 +17,7 @@ interface Setting {
   readonly only?: Server
 }
 
-/** The largest value of sql_select_limit and max_join_size: no limit. */
+/** No limit, of sql_select_limit and max_join_size. */
 const UNLIMITED = '18446744073709551615'
 
 export const SETTINGS: readonly Setting[] = [
@@ -102,7 +102,6 @@ const assignments = (settings: readonly Setting[], server: Server | undefined): 
     .map(({ name, value }) => `, ${name} = ${value}`)
     .join('')
 
-/** The settings with the values of an engine. */
 const ofEngine = (settings: readonly Setting[], { settings: own }: ServerEngine): readonly Setting[] =>
   settings.flatMap((setting) => {
     const value = setting.name in own ? own[setting.name] : setting.value
@@ -161,12 +160,10 @@ export function streamStatement (streamTimeout: number): string {
 
 // What the session reads back, because an engine may accept an assignment and ignore it.
 
-/** A variable on which a promise stands. */
 interface ReadBack {
   readonly name: string
   /** Its value as SQL. */
   readonly sql: string
-  /** Whether the session has the value that was set. */
   readonly isSet: (
     value: string,
     session: { readonly isMariadb: boolean, readonly statementTimeout: number, readonly isolation: Isolation }
@@ -213,7 +210,6 @@ const READ_BACK: readonly ReadBack[] = [
   }
 ]
 
-/** The select list of the variables. */
 export const READ_BACK_LIST = READ_BACK.map(({ sql }) => sql).join(', ')
 
 /** What a server ignores, by the name of the variable, and what that means. */
@@ -243,7 +239,6 @@ export function compareSettings (
 
 export interface Host { readonly host: string, readonly port: number }
 
-/** The hosts of a MySQL database and the account to use. */
 export interface MysqlAddress {
   /** Servers of the same database, in the order in which they are tried. */
   readonly hosts: readonly Host[]

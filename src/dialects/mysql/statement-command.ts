@@ -11,7 +11,7 @@ import { type RowSink, StaleCatalog } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
 import { isEof, isOk, type OkPacket, type PacketBytes, readColumnCount, readEof, readOk } from './packets.ts'
 
-/** The parts of mysql2's packet that are used. */
+/** The used part of mysql2's. */
 interface Packet extends PacketBytes {
   /** The number of its first piece, and how many pieces it has. */
   readonly sequenceId: number
@@ -20,10 +20,9 @@ interface Packet extends PacketBytes {
   asError (encoding: 'utf8'): QueryError
 }
 
-/** The parts of mysql2's connection that are used. */
+/** The used part of mysql2's. */
 interface CommandConnection {
   readonly serverCapabilityFlags: number
-  /** The number of the next packet. */
   readonly sequenceId: number
   /** Calls `execute` of the command at once, or after the commands before it. */
   addCommand (command: StatementCommand): void
@@ -34,46 +33,43 @@ interface CommandConnection {
 /** `ok`: for a statement without rows. */
 export type CommandDone = (error: QueryError | null, ok?: OkPacket) => void
 
-/** The part of a sink that commands need. */
 type CommandSink = Pick<RowSink, 'begin' | 'textRow' | 'full'>
 
 interface CommandOptions {
   readonly packet: QueryPacket
   /** Undefined for statements without rows. */
   readonly sink: CommandSink | undefined
-  /** The expected column definitions; any definitions are accepted if omitted. */
+  /** Any are accepted if omitted. */
   readonly definitions?: Definitions | undefined
   /** The number of rows of an insert, which succeeds with all of them. */
   readonly inserts?: number | undefined
   /** Whether the server numbers the rows of the insert, and says so. */
   readonly isNumbered?: boolean | undefined
   readonly listener: {
-    /** Called once, when the sink is full; later rows are ignored. */
+    /** Once, when the sink is full; later rows are ignored. */
     stop? (): void
-    /** Called once if the result cannot be read, with StaleCatalog or the error of reading it. */
+    /** Once, if the result cannot be read: StaleCatalog or the error of reading it. */
     fail (reason: unknown): void
-    /** Called if a row is taken between turns of the event loop, until which the connection must wait. */
+    /** The connection must wait while a row is taken between turns of the event loop. */
     wait? (taking: Promise<void>): void
-    /** Called at the end. */
     done: CommandDone
   }
 }
 
-/** Runs a statement on a connection. */
 export function sendCommand (connection: Connection, options: CommandOptions): void {
   ;(connection as unknown as CommandConnection).addCommand(new StatementCommand(options))
 }
 
 const PRIVATE_METHODS = ['addCommand', '_resetSequenceId', 'writePacket']
 
-/** @throws Error if the installed mysql2 lacks a private method that commands need */
+/** @throws Error if the installed mysql2 lacks a private method */
 export function requirePrivateMethods (connection: object = mysql.Connection.prototype): void {
   const missing = PRIVATE_METHODS.find((name) => typeof Reflect.get(connection, name) !== 'function')
   if (missing !== undefined) throw new Error(`the installed version of mysql2 lacks the method ${missing}`)
 }
 
 const COM_QUERY = 3
-/** The size of the length and the number of a packet, in bytes. */
+/** The length and the number of a packet, in bytes. */
 const HEADER = 4
 const TEXT = HEADER + 1
 
@@ -102,13 +98,12 @@ export class QueryPacket {
   }
 }
 
-/** The code of an answer that is not one of the protocol. */
+/** Not an answer of the protocol. */
 const UNREADABLE = 'UNREADABLE_PACKET'
 
 // A proxy may send a packet twice, lose one, or change their order. The answer is then not known, and the connection
 // ends, unless numbers follow each other, nothing follows the last packet, and what that says fits the statement.
 
-/** The error for a packet that does not belong to the answer of the statement. */
 const FOREIGN_PACKET = Object.assign(new Error('the server sends the answer to another statement'), {
   code: UNREADABLE
 }) as QueryError
@@ -133,7 +128,7 @@ class StatementCommand {
   #next: (packet: Packet, connection: CommandConnection) => boolean = this.#takeFirst
   #columns = 0
   #received = 0
-  /** Whether the remaining rows are ignored. */
+  /** The rest is ignored. */
   #isOver = false
 
   constructor (options: CommandOptions) {
@@ -234,7 +229,7 @@ class StatementCommand {
     )
   }
 
-  /** Ignores the rows that follow, because the sink is full. */
+  /** The sink is full. */
   #stop (): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -295,7 +290,7 @@ const REFUSED: Readonly<Record<MomentForm['kind'], string>> = {
 
 // The text is written as bytes: as strings, thousands of values would leave a string for each concatenation.
 
-/** The memory into which statements are written, with room for a usual one; a larger one takes it along. */
+/** A usual statement fits; a larger one takes it along. */
 const ROOM = 65_536
 let bytes = Buffer.allocUnsafeSlow(ROOM)
 let length = 0
@@ -344,7 +339,7 @@ function reserve (count: number): void {
 /** The first byte of UTF-8 that is part of a character of several. */
 const FIRST_OF_SEVERAL = 0x80
 const [QUOTE, BACKSLASH] = [0x27, 0x5c]
-/** For each byte that is escaped, what stands behind its backslash, as by the function `escape` of mysql2; else 0. */
+/** What stands behind the backslash of each escaped byte, as by the function `escape` of mysql2; else 0. */
 const ESCAPES = new Uint8Array(256)
 const [ESCAPED, LETTERS] = ['\0\b\t\n\r\x1a"\'\\', '0btnrZ"\'\\']
 for (let index = 0; index < ESCAPED.length; index++) ESCAPES[ESCAPED.charCodeAt(index)] = LETTERS.charCodeAt(index)
@@ -377,7 +372,7 @@ function put (text: string, isLiteral = false): void {
   bytes[length++] = QUOTE
 }
 
-/** Moves the bytes from `start`, of which so many are escaped, from the last one on. */
+/** `escapes`: how many of the bytes from `start` are escaped. From the last one on. */
 function escape (start: number, escapes: number): void {
   reserve(escapes + 1)
   let from = length

@@ -35,10 +35,7 @@ interface TransactionRequest<T> extends Omit<TransactionOptions, 'consistency'> 
   readonly use: (transaction: Transaction) => Promise<T>
 }
 
-/**
- * Runs a transaction and returns the session to its pool. @throws Retryable, ServiceError or StaleCatalog; what `use`
- * throws
- */
+/** Returns the session to its pool. @throws Retryable or StaleCatalog; what `use` throws */
 export function runTransaction<T> (run: Run<TransactionRequest<T>>): Promise<T> {
   return new TransactionRun(run).runAttempts()
 }
@@ -49,31 +46,28 @@ const COMMIT = controlStatement('update', 'commit')
 class TransactionRun<T> {
   readonly #run: Run<TransactionRequest<T>>
   readonly #session: Session
-  /** The owner of the session and the options, for its statements. */
   readonly #owner: SessionOwner
   readonly #options: ExecutionOptions
   readonly #queue = createCommandQueue()
   /** Rejects the function that uses the transaction while none of its statements runs. */
   #end: (reason: ServiceError) => void = () => {}
-  /** Stops the running statement. */
   #stopCurrent: ((reason: ServiceError) => void) | undefined
-  /** The reason why no other statement can run. */
+  /** Why no other statement can run. */
   #failure: unknown
-  /** The reason why the transaction was stopped: the time limit, or a disconnected client. */
+  /** The time limit, or a disconnected client. */
   #stopped: ServiceError | undefined
   /** Whether the transaction is being committed or rolled back. */
   #isEnding = false
-  /** Whether a trigger may have changed the session since its variables were set, and since the transaction began. */
+  /** A trigger may have changed the session since its variables were set, and since the transaction began. */
   #isChanged = false
   #wasChanged = false
-  /** Whether the transaction has given the session up. */
   #isGivenUp = false
-  /** The number of statements that may have written a table without transactions. */
+  /** Statements that may have written a table without transactions. */
   #lasting = 0
-  /** Whether a statement has certainly written a table without transactions. */
+  /** One has certainly written such a table. */
   #isLasting = false
   #attempt = 1
-  /** The number of the last attempt that accepts no more statements. */
+  /** The last attempt that accepts no more statements. */
   #closed = 0
 
   constructor (run: Run<TransactionRequest<T>>) {
@@ -155,7 +149,7 @@ class TransactionRun<T> {
   }
 
   #savepointsOf (attempt: number, run: Transaction['run']): Savepoints {
-    /** The number of lasting writes before each savepoint. */
+    /** Lasting writes before each savepoint. */
     const before = new Map<string, number>()
     return {
       isOver: () => attempt <= this.#closed || this.#failure !== undefined || this.#stopped !== undefined,
@@ -177,7 +171,7 @@ class TransactionRun<T> {
     }
   }
 
-  /** Settles as the function does, unless the transaction must end before. */
+  /** Settles as the function does, unless the transaction ends before. */
   #use (transaction: Transaction): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#end = reject
@@ -231,7 +225,7 @@ class TransactionRun<T> {
 
   /**
    * Begins the transaction, not together with its first statement: proxies expect no command before the previous
-   * answer. @throws NOT_SUPPORTED if the server does not have the level; Retryable or ServiceError
+   * answer. @throws NOT_SUPPORTED if the server does not have the level; Retryable
    */
   async #begin (): Promise<void> {
     const { pool, request: { readOnly, isolation } } = this.#run
@@ -257,7 +251,7 @@ class TransactionRun<T> {
     }
   }
 
-  /** Runs a statement that begins or ends the transaction. */
+  /** Begins or ends the transaction. */
   #control (statement: Statement, isolation?: Isolation): Promise<StatementResult> {
     return runStatement({
       pool: this.#owner,
@@ -329,5 +323,4 @@ class TransactionRun<T> {
   }
 }
 
-/** The error for the client. */
 const refusalOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error

@@ -1,4 +1,4 @@
-/** The dialect of SQLite: one file, with a session that writes and one that only reads. */
+/** One file, with a session that writes and one that only reads. */
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { ServiceError, unsupported } from '../../errors.ts'
@@ -18,7 +18,7 @@ import { runSelect, runWrite } from './statements.ts'
 const WRITABLE = 0o002
 const STICKY = 0o1000
 
-/** Finds out whether other accounts of this machine may change the database. */
+/** Whether other accounts of this machine may change the database. */
 function findFileRisks (path: string): Risks {
   const risks: string[] = []
   if ((statSync(path).mode & WRITABLE) !== 0) risks.push('every account of this machine may write the file: chmod o-w')
@@ -31,16 +31,16 @@ function findFileRisks (path: string): Risks {
 export interface SqliteSettings {
   /** The path of a file, or MEMORY. */
   readonly path: string
-  /** SQL that creates a database in memory. */
+  /** Creates a database in memory. */
   readonly setup?: readonly string[]
   readonly pool: SessionLimits
-  /** Time limit of a statement, in milliseconds. */
+  /** In milliseconds. */
   readonly statementTimeout: number
-  /** Time limit of a stream, in milliseconds. */
+  /** In milliseconds. */
   readonly streamTimeout?: number
 }
 
-/** Opens the file, which must exist. @throws SqliteError, also if `setup` fails */
+/** The file must exist. @throws SqliteError, also if `setup` fails */
 export async function openSqlite ({
   path,
   setup = [],
@@ -56,8 +56,8 @@ export async function openSqlite ({
   }
 
   /**
-   * Applies the time limit to a statement, whose process is killed. @throws QUERY_TIMEOUT if it is over or the client
-   * has disconnected; what `work` throws
+   * Kills the process of a statement. @throws QUERY_TIMEOUT after the limit or if the client has disconnected; what
+   * `work` throws
    */
   const limit: Limit = async (session, client, work, milliseconds = statementTimeout) => {
     let refusal: ServiceError | undefined
@@ -136,7 +136,7 @@ export async function openSqlite ({
     return result
   }
 
-  /** Runs work on the session that writes. @throws NOT_SUPPORTED if the file may not be written */
+  /** @throws NOT_SUPPORTED if the file may not be written */
   const useToWrite = <T>(
     client: Client | undefined,
     work: (session: Session) => Promise<T>,

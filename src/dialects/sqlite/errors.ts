@@ -1,4 +1,4 @@
-/** Maps SQLite's extended result codes (https://www.sqlite.org/rescode.html) to errors of the service. */
+/** SQLite's extended result codes (https://www.sqlite.org/rescode.html). */
 import type { Check, Key } from '../../catalog/catalog.ts'
 import {
   checkViolation, databaseUnavailable, lockTimeout, notNullViolation, permissionDenied, statementTooLarge,
@@ -47,7 +47,7 @@ const byCode = new Map<number, Refuse>([
   [18, statementTooLarge]
 ])
 
-/** Errors by the primary code, which is the low byte. */
+/** The primary code is the low byte. */
 const byPrimaryCode = new Map<number, Refuse>([
   [3, databaseUnavailable],
   [5, lockTimeout],
@@ -67,12 +67,12 @@ const byPrimaryCode = new Map<number, Refuse>([
 
 /** Syntax errors of the service itself; an invalid trigger or view would make the whole file unreadable. */
 const OWN_SYNTAX = /^(?:near "|unrecognized token|incomplete input)/
-/** An object is missing, whose name is reported if it looks like a name. */
+/** The object is reported if it looks like a name. */
 const MISSING = new RegExp(
   String.raw`^(no such (?:table|column|view)): ?([\w$.]{1,200})?|has no column|has \d+ columns but|` +
     'ON CONFLICT clause does not match'
 )
-/** An object is missing that the service never names, or a definition is wrong. */
+/** The service never names the object, or a definition is wrong. */
 const DEFINED = new RegExp(
   [
     String.raw`^(no such (?:function|module|collation sequence)|unknown function): ?([\w$.]{1,200})?`,
@@ -88,7 +88,6 @@ const DEFINED = new RegExp(
 /** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
 
-/** Converts an error of SQLite to the error for the client. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {
   const { row } = error
   if (row === undefined) return toError(error, statement)
@@ -134,7 +133,7 @@ export function reasonOf (message: string): string {
   return name === undefined ? what : `${what}: ${name}`
 }
 
-/** The error if the file cannot be read, with SQLite's name for it. Any other error is a bug. */
+/** The file cannot be read. Any other error is a bug. */
 export function toReadError (error: SqliteError): Error {
   return error.errcode === undefined ? error : withReason(databaseUnavailable(), error.errstr)
 }

@@ -16,20 +16,18 @@ import { isLogicError, reasonOf, type SqliteError } from './errors.ts'
 import { SCHEMA_VERSION } from './protocol.ts'
 import { quoted } from './statements.ts'
 
-// The indexes of a table.
-
-/** Runs a query; rows are objects, and whole numbers are JavaScript numbers. @throws SqliteError */
+/** Rows are objects, and whole numbers JavaScript numbers. @throws SqliteError */
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
 /**
- * Describes the columns of a select: the table that each is read from, null for an expression, and its declared type,
- * null if there is none. May be empty.
+ * Of a select: the table that each column is read from, null for an expression, and its declared type, null if there is
+ * none. May be empty.
  */
 export type Describe = (sql: string) => Promise<
   ReadonlyArray<Readonly<Record<'table' | 'column' | 'type', string | null>>>
 >
 
-/** A part of an index; `column` is null for an expression. */
+/** `column`: null for an expression. */
 interface IndexRow {
   table: string
   key: string
@@ -45,7 +43,7 @@ type Collations = ReadonlyMap<string, string>
 
 const BINARY = 'BINARY'
 
-/** The indexes, that of the primary key first. `rows`: the rows of the table; there is none for a rowid. */
+/** The primary key first. `rows`: of the table; there is none for a rowid. */
 function toIndexes (rows: readonly IndexRow[], collations: Collations, primaryKey: readonly string[]): Index[] {
   const [primary, others] = [rows.filter(({ origin }) => origin === 'pk'), rows.filter(({ origin }) => origin !== 'pk')]
   const toIndex = (name: string, unique: boolean, parts: readonly IndexPart[]): Index =>
@@ -98,7 +96,7 @@ function toFullText ({ name, sql }: { readonly name: string, readonly sql: strin
   return content === '' || columns.length === 0 ? [] : [{ name, content, rowid, columns }]
 }
 
-/** The full-text tables of a table as indexes, if they know its rows by the rowid. */
+/** Those that know the rows by the rowid. */
 function toFullTextIndexes (
   { columns, primaryKey, keys }: {
     readonly columns: readonly ColumnRow[]
@@ -123,7 +121,7 @@ function toFullTextIndexes (
   })
 }
 
-/** The names of the rowid (https://www.sqlite.org/lang_createtable.html#rowid). */
+/** Names (https://www.sqlite.org/lang_createtable.html#rowid). */
 const ROWIDS = new Set(['rowid', 'oid', '_rowid_'])
 
 /**
@@ -238,7 +236,7 @@ export async function introspectSqlite (ask: Ask, describe: Describe): Promise<r
   return linkTables(await inPieces(describeAll(tables, toFacts)), true)
 }
 
-/** Returns the reason in place of the columns of a view that SQLite cannot open. */
+/** The reason, for a view that SQLite cannot open. */
 async function columnsOf (
   ask: Ask,
   table: string
@@ -278,16 +276,16 @@ async function withOrigins (
   })
 }
 
-/** Whether the column is the rowid: an INTEGER PRIMARY KEY, the only primary key without an index. */
+/** An INTEGER PRIMARY KEY, the only primary key without an index. */
 function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readonly IndexRow[]): boolean {
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/** Whether the primary key identifies rows by its columns, which it does not if it has other collations. */
+/** Not if it has other collations than its columns. */
 const identifiesRows = ([first]: readonly Index[]): boolean =>
   first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 
-/** Lets columns with the same declaration share a type object, because thousands of columns have dozens of types. */
+/** Columns with the same declaration share a type, because thousands of columns have dozens of types. */
 function createTypes (): (declaration: string) => ColumnType {
   const types = new Map<string, ColumnType>()
   return (declaration) => getOrCreate(types, declaration, () => {
@@ -355,12 +353,12 @@ const withQuotedTexts = (sql: string): string =>
   sql.replace(/'(?:[^']|'')*'|"((?:[^"]|"")*)"/g, (found, text?: string) =>
     text === undefined ? found : `'${text.replaceAll('""', '"').replaceAll("'", "''")}'`)
 
-/** A whole number that SQLite writes unchanged if a column stores it as a text, unlike 1.50. */
+/** SQLite writes it unchanged if a column stores it as a text, unlike 1.50. */
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
 
 /**
- * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in
- * another form than the type's.
+ * In the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in another form
+ * than the type's.
  */
 function constantIn (sql: string | null, type: ColumnType): string | null {
   const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []
@@ -425,7 +423,7 @@ function namer (): (prefix: string, columns: ReadonlyArray<string | null>) => st
   }
 }
 
-/** Names the indexes of unique constraints, which SQLite calls `sqlite_autoindex_people_2`. */
+/** SQLite calls the index of a unique constraint `sqlite_autoindex_people_2`. */
 function withOwnNames (rows: readonly IndexRow[]): IndexRow[] {
   const nameOf = namer()
   return [...Map.groupBy(rows, ({ key }) => key).values()].flatMap((parts) => {
@@ -443,7 +441,7 @@ function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
 }
 
-/** Foreign keys of SQLite have no names, and reference the primary key if they name no columns. */
+/** They have no names, and reference the primary key if they name no columns. */
 function toForeignKeys (
   table: string,
   rows: ForeignRow[],
@@ -465,7 +463,7 @@ function toForeignKeys (
   })
 }
 
-/** What an action of a foreign key does to the referring rows (https://www.sqlite.org/foreignkeys.html#fk_actions). */
+/** See https://www.sqlite.org/foreignkeys.html#fk_actions. */
 function cascade (event: 'update' | 'delete', action: string): NonNullable<ForeignKey['cascades']> {
   if (action === 'CASCADE') return { [event]: event }
   return action.startsWith('SET ') ? { [event]: 'update' } : {}

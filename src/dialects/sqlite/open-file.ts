@@ -11,20 +11,19 @@ const LOCK_WAIT = 5000
 /** The pause between two attempts to set the journal mode, in milliseconds. */
 const PAUSE = 10
 
-/** Result codes of SQLite (https://www.sqlite.org/rescode.html). */
+/** See https://www.sqlite.org/rescode.html. */
 const BUSY = 5
 const READ_ONLY = 8
 const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
-/** Distinguishes the file that has a path from any other; undefined if none has it. */
+/** Undefined if no file has the path. */
 export function identify (path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev} ${found.ino}`
 }
 
-/** The error for a path that no file has. */
 export const cannotOpen = (): Error => Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)
 
 /**
@@ -55,7 +54,7 @@ function isWritable (path: string): boolean {
   }
 }
 
-/** Whether something may not be written. A file may not open for other reasons too. */
+/** A file may not open for other reasons too. */
 function isRefused (error: unknown, path: string): boolean {
   if ((codeOf(error) & 0xff) === READ_ONLY) return true
   if (codeOf(error) !== CANNOT_OPEN.errcode) return false
@@ -110,7 +109,7 @@ function setJournalMode (database: DatabaseSync): void {
 // characters too, so that only the stored bytes show the difference. The same statement reads them, because no other
 // statement could find the rows of any select again.
 
-/** An encoding as TextDecoder names it, and whether a text may stand for an invalid one. */
+/** `name`: as of TextDecoder; `isSuspect`: whether a text may stand for an invalid one. */
 export interface Encoding { readonly name: string, readonly isSuspect: (text: string) => boolean }
 
 const isPaired = (text: string): boolean => /[\ud800-\udfff\ufffd]/.test(text)
@@ -125,7 +124,7 @@ export function encodingOf (database: DatabaseSync): Encoding {
   return ENCODINGS.get(encoding) as Encoding
 }
 
-/** A select, whose columns have names that the service has given them. */
+/** Its columns have names of the service. */
 interface Select { readonly sql: string, readonly parameters: readonly SQLInputValue[] }
 
 /** Checks the texts in the rows of a select that is running. */
@@ -135,7 +134,7 @@ export class TextCheck {
   readonly #select: Select
   /** The bytes of the rows, read in the snapshot of the select from the first suspect row on. */
   #bytes: Iterator<object> | undefined
-  /** The number of rows of the select, and of those whose bytes have been read. */
+  /** The rows of the select, and those whose bytes have been read. */
   #count = 0
   #read = 0
 
@@ -145,7 +144,7 @@ export class TextCheck {
     this.#select = select
   }
 
-  /** Returns the values of the next row, with NOT_TEXT in place of invalid texts. */
+  /** The next row, with NOT_TEXT in place of invalid texts. */
   check (row: object): Row {
     const values = Object.values(row) as Row
     this.#count++

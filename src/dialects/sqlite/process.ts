@@ -13,7 +13,6 @@ import {
   type RunOrder, type TransactionOrder
 } from './protocol.ts'
 
-/** Maximum number of prepared statements. */
 const MAX_PREPARED = 100
 
 /** Approximate size of the texts and blobs of one reply, in bytes. A reply has at least one row, whatever its size. */
@@ -27,13 +26,13 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
-/** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
+/** It keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
 const NOTE = 'row_query_note'
 
 /** SQLITE_READONLY_DBMOVED */
 const MOVED = { errcode: 1032 }
 
-/** Executes the orders of one client, one after the other, in the file that has the path when it is opened. */
+/** One after the other, in the file that has the path when it is opened. */
 class Connection {
   readonly #path: string
   readonly #file: string
@@ -41,7 +40,7 @@ class Connection {
   readonly #log: string | undefined
   readonly #database: DatabaseSync
   readonly #prepared = new BoundedMap<string, StatementSync>(MAX_PREPARED)
-  /** Whether a transaction order has begun a transaction that is still open. */
+  /** A transaction order has begun a transaction. */
   #isOpen = false
   #rows: {
     readonly iterator: Iterator<object>
@@ -54,10 +53,9 @@ class Connection {
   #encoding: Encoding | undefined
   #noted: DriverValue | null | undefined
 
-  /** Whether the file may not be written. */
   readonly isReadOnly: boolean
 
-  /** `readsOnly`: the connection must not write. @throws SqliteError if the file cannot be opened */
+  /** @throws SqliteError if the file cannot be opened */
   constructor (path: string, readsOnly: boolean) {
     const file = identify(path)
     if (file === undefined) throw cannotOpen()
@@ -188,7 +186,7 @@ class Connection {
     }
   }
 
-  /** Tries to insert a row. If it exists, BEFORE triggers are undone, because they run again with the update. */
+  /** If the row exists, BEFORE triggers are undone, because they run again with the update. */
   #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
     this.#prepare('savepoint row').run()
     const result = this.#execute(probe, values)
@@ -276,7 +274,7 @@ class Connection {
     return {}
   }
 
-  /** Whether an error or trigger has not ended the transaction, for which Node 22.13 cannot ask SQLite. */
+  /** An error or trigger may have ended it, for which Node 22.13 cannot ask SQLite. */
   #isInTransaction (): boolean {
     try {
       this.#database.exec('begin')
@@ -287,14 +285,14 @@ class Connection {
     return false
   }
 
-  /** Rolls back after a failed statement, unless SQLite has already ended the transaction. */
+  /** Unless SQLite has already ended the transaction. */
   #rollBack (): void {
     try {
       this.#database.exec('rollback')
     } catch { /* there is no transaction */ }
   }
 
-  /** Returns a prepared statement, and drops the least recently used one if there are too many. */
+  /** Drops the least recently used one if there are too many. */
   #prepare (sql: string): StatementSync {
     const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
     this.#prepared.set(sql, statement)
@@ -302,23 +300,22 @@ class Connection {
   }
 }
 
-/** The minimum size of texts and blobs in the answer: each character has at least one byte. */
+/** Their minimum in the response: each character has at least one byte. */
 function bytesOf (values: Row): number {
   let bytes = 0
   for (const value of values) if (typeof value === 'string' || value instanceof Uint8Array) bytes += value.length
   return bytes
 }
 
-/** Converts an error to a reply. */
 function toReply (error: unknown): Reply {
   const { errcode, errstr, isRolledBack, row } = error as Omit<NonNullable<Reply['error']>, 'thrown'>
   return { error: { thrown: error as Error, errcode, errstr, isRolledBack, row } }
 }
 
-/** Signals that also reach the service, which decides when this process ends. */
+/** They also reach the service, which decides when this process ends. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Ignores errors, because the service may have been killed, which `disconnect` reports. */
+/** The service may have been killed, which `disconnect` reports. */
 const reply = (message: Reply): void => { process.send?.(message, () => {}) }
 
 for (const signal of SIGNALS) process.on(signal, () => {})

@@ -1,10 +1,10 @@
-/** The messages between the service and the process that has a SQLite file open: one reply for each order. */
+/** Between the service and the process that has a SQLite file open: one reply for each order. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DriverValue } from '../../types/column-type.ts'
 
-/** The argument of a process that only reads. */
+/** Argument of a process that only reads. */
 export const READS_ONLY = 'reads-only'
 
 /** A function of SQL that names the file, since another file may have the same number. */
@@ -29,7 +29,7 @@ export interface RunOrder extends OnVersion {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** Whether to begin a transaction first, which an error rolls back. */
+  /** First, and undone by an error. */
   readonly begin?: boolean
   /**
    * Runs the statement for each row, for all or none: the parameters are those of the rows, then those that they share.
@@ -45,20 +45,19 @@ export interface RowsOrder {
   readonly probe: string | undefined
 }
 
-/** Begins or ends a transaction. While it is open, an error undoes only its statement, if SQLite can. */
+/** While it is open, an error undoes only its statement, if SQLite can. */
 export interface TransactionOrder {
   readonly kind: 'transaction'
   readonly sql: 'begin' | 'begin immediate' | 'commit' | 'rollback'
 }
 
-/** Runs a select. */
 export interface ReadOrder extends OnVersion {
   readonly kind: 'read'
   readonly sql: string
   readonly parameters: readonly unknown[]
   /** Maximum size of the texts and blobs of its rows, in bytes. */
   readonly limit: number
-  /** Whether rows are objects, and integers JavaScript numbers. */
+  /** Rows are objects, and integers JavaScript numbers. */
   readonly named?: boolean
   /** Whether the rows are descriptions of the columns of the select, which does not run; none before Node 22.16. */
   readonly describes?: boolean
@@ -84,17 +83,17 @@ export interface Reply {
   /** Set in the first reply, after opening: whether the file may not be written. */
   readonly isReadOnly?: boolean
   readonly rows?: readonly Row[]
-  /** Whether there may be more rows: the next order is `more` or `end`. */
+  /** The next order is `more` or `end`. */
   readonly more?: boolean
   /** The rows are larger than the limit of the order; the select has ended. */
   readonly tooLarge?: boolean
-  /** Rows inserted, updated or deleted; in a list, an updated row counts twice. */
+  /** In a list, an updated row counts twice. */
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
   /** The value of the existing row that the last statement has noted (NOTE). */
   readonly noted?: DriverValue | null
-  /** The indexes of the rows of a list that were neither inserted nor updated. */
+  /** The indexes in a list of rows neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */
   readonly insertId?: string
@@ -123,7 +122,7 @@ const removeFolder = (folder: string): void => {
 
 process.on('exit', () => folders.forEach(removeFolder))
 
-/** Creates an empty file that only this account can read. */
+/** Only this account can read it. */
 export function createMemoryFile (): { readonly path: string, remove (): void } {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-memory-'))
   folders.add(folder)

@@ -12,10 +12,10 @@ import { createWaiters } from '../waiters.ts'
 import { toReadError, type SqliteError } from './errors.ts'
 import { READS_ONLY, type Order, type ReadOrder, type Reply, type Row } from './protocol.ts'
 
-/** Has the extension of this file: TypeScript in the repository, JavaScript in the package. */
+/** TypeScript in the repository, JavaScript in the package. */
 const PROGRAM = fileURLToPath(new URL(`./process${extname(fileURLToPath(import.meta.url))}`, import.meta.url))
 
-/** The time limits for opening and for closing the file, in milliseconds: a busy machine starts a process slowly. */
+/** Limits of opening and closing the file, in milliseconds: a busy machine starts a process slowly. */
 const OPEN_TIME = 30_000
 const CLOSE_TIME = 10_000
 
@@ -80,17 +80,15 @@ export class Session {
     return session
   }
 
-  /** Whether the session can no longer be used. */
   get isLost (): boolean {
     return this.#isLost
   }
 
-  /** Whether the file may not be written. */
   get isReadOnly (): boolean {
     return this.#isReadOnly
   }
 
-  /** Settles as `work` does, but rejects as soon as the session is lost. Holds no reference to `work` afterwards. */
+  /** Rejects as soon as the session is lost. Holds no reference to `work` afterwards. */
   async unlessLost<T> (work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>()
     if (this.#isLost) reject(lost())
@@ -135,7 +133,7 @@ export class Session {
     return false
   }
 
-  /** Ends the process now. SQLite rolls back uncommitted changes when the file is opened the next time. */
+  /** SQLite rolls back uncommitted changes when the file is opened the next time. */
   kill (): void {
     this.#process.kill('SIGKILL')
     this.#fail()
@@ -145,7 +143,6 @@ export class Session {
     if (this.#waiting !== undefined) this.kill()
   }
 
-  /** Closes the file and ends the process. */
   async close (): Promise<void> {
     if (this.#process.connected) this.#process.disconnect()
     this.#fail()
@@ -173,7 +170,6 @@ export class Session {
     this.#settle()?.reject(lost())
   }
 
-  /** Called when the process has ended. */
   #end (): void {
     living.delete(this)
     this.#ended.resolve()
@@ -195,7 +191,7 @@ const LATE = `SQLITE_PROCESS_SLOW: its process has not opened the file within ${
 
 const lost = (): Error => withReason(databaseUnavailable(), 'SQLITE_PROCESS_ENDED')
 
-/** @throws what the process has thrown */
+/** @throws the error of the process */
 function resultOf (reply: Reply): Reply {
   if (reply.error === undefined) return reply
   const { thrown, ...properties } = reply.error
@@ -203,9 +199,9 @@ function resultOf (reply: Reply): Reply {
 }
 
 export interface SessionLimits {
-  /** Requests that may wait for a session. */
+  /** The most requests that may wait. */
   readonly queue: number
-  /** How long a request may wait, in milliseconds. */
+  /** In milliseconds. */
   readonly wait: number
 }
 
@@ -220,7 +216,6 @@ export interface Sessions {
    * throws
    */
   use<T> (work: (session: Session) => Promise<T>, client?: Client, long?: boolean): Promise<T>
-  /** Like `use`, for work that only reads. */
   read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
   /**
    * Runs work in a read-only session of its own, because a slow client uses it for long. The caller limits their
@@ -230,7 +225,7 @@ export interface Sessions {
   close (): Promise<void>
 }
 
-/** How long a read waits for the first session before the second one is opened, in milliseconds. */
+/** How long a read waits for the first session before the second one opens, in milliseconds. */
 const READER_DELAY = 50
 
 /** How long after the end of a stream the idle sessions of streams are closed, in milliseconds. */
@@ -318,7 +313,7 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
   }
 }
 
-/** A process with one session, which is started when it is needed, and again if it has ended. */
+/** Started when needed, and again if it has ended. */
 class Worker {
   readonly #path: string
   readonly #readsOnly: boolean

@@ -1,4 +1,4 @@
-/** Runs single statements in a session. The caller is responsible for time limits and COMMIT. */
+/** The caller is responsible for time limits and COMMIT. */
 import { mayFire } from '../../catalog/catalog.ts'
 import { findAssigned, type Statement, bindCells } from '../../sql/statement.ts'
 import type { StatementResult, RowSink } from '../dialect.ts'
@@ -56,7 +56,7 @@ export async function runWrite (session: Session, given: Statement, begin: boole
   }
 }
 
-/** Whether an AFTER INSERT trigger has given the new row another key, so that no row has the one that was inserted. */
+/** An AFTER INSERT trigger has changed the key. */
 async function hasOtherKey (session: Session, statement: Statement, insertId: string): Promise<boolean> {
   const { table, table: { identity } } = statement
   if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
@@ -70,5 +70,4 @@ async function hasOtherKey (session: Session, statement: Statement, insertId: st
   return !found
 }
 
-/** Quotes an identifier of the catalog for a statement. */
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -1,4 +1,3 @@
-/** Runs a transaction in the session of a file. */
 import { baseTable, type ForeignKey } from '../../catalog/catalog.ts'
 import { foreignKeyViolation, outcomeUnknown, ServiceError, withDetails } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
@@ -15,18 +14,17 @@ import { quoted, runSelect, runWrite } from './statements.ts'
 // Finds the foreign key that COMMIT has refused. SQLite only reports that there is one, because it counts the keys that
 // are checked at COMMIT (`deferrable initially deferred`) over all statements of the transaction.
 
-/** Maximum number of statements that are remembered, and of values that are looked up. */
+/** Statements that are remembered, and values that are looked up. */
 const MAX_STATEMENTS = 100
 const MAX_LOOKUPS = 1000
 
-/** The writes of a transaction that may be the reason why COMMIT fails. */
+/** Those that may be the reason why COMMIT fails. */
 export class Writes {
   /** The statements that write foreign keys, with their index among all statements of the transaction. */
   readonly #writing: Array<{ readonly statement: Statement, readonly index: number }> = []
-  /** The only write, if there is only one. */
   #only: Statement | undefined
   #count = 0
-  /** The tables with changed or deleted rows, and the index of the last statement that changed them. */
+  /** The last statement that changed or deleted rows of each table. */
   readonly #changed = new Map<string, number>()
 
   add (statement: Statement, index: number): void {
@@ -71,10 +69,7 @@ function rowsOf ({ rows, assigned: { length }, parameters }: Statement): Readonl
     : Array.from({ length: rows }, (_, row) => parameters.slice(row * length, (row + 1) * length))
 }
 
-/**
- * Whether a row has the values that a statement wrote to the columns of the key, and no row exists that the key could
- * refer to.
- */
+/** The row has the values that a statement wrote to the key, and no row exists that it could refer to. */
 async function isBroken (
   session: Session,
   {
@@ -122,15 +117,14 @@ export type Limit = <T>(
 interface Commit {
   readonly session: Session
   readonly limit: Limit
-  /** The writes of the transaction; undefined if an error must not describe them. */
+  /** Undefined if an error must not describe them. */
   readonly writes: Writes | undefined
-  /** Whether to check only what COMMIT would check, and roll back. */
+  /** Only check what COMMIT would check, and roll back. */
   readonly dryRun?: boolean
 }
 
 /**
- * Ends a transaction that writes. COMMIT has its own time limit and does not end if the client disconnects. After an
- * error, the transaction is rolled back.
+ * COMMIT has its own time limit and does not end if the client disconnects. After an error, it rolls back.
  * @throws FOREIGN_KEY_VIOLATION for a key that is checked at COMMIT; SqliteError; OUTCOME_UNKNOWN if the process has
  * ended
  */
@@ -149,7 +143,7 @@ export async function commit ({ session, limit, writes, dryRun = false }: Commit
   if (dryRun) await limit(session, undefined, () => session.ask(ROLLBACK))
 }
 
-/** Rolls back after an error. SQLite may already have done so, or the process may have ended. */
+/** SQLite may already have done so, or the process may have ended. */
 export async function undo (session: Session, limit: Limit): Promise<void> {
   if (!session.isLost) await limit(session, undefined, () => session.ask(ROLLBACK)).catch(() => {})
 }
@@ -165,7 +159,7 @@ const BEGIN = controlStatement('update', 'begin')
 
 /**
  * Ignores the isolation, because SQLite's transactions are serializable: there is one writer, and a reader sees one
- * state of the file. @throws ServiceError; StaleCatalog; what `use` throws
+ * state of the file. @throws StaleCatalog; what `use` throws
  */
 export async function runTransaction<T> ({
   session,
@@ -187,7 +181,6 @@ export async function runTransaction<T> ({
   let ran = 0
   const writes = new Writes()
 
-  /** @throws ServiceError */
   const send = (sql: TransactionOrder['sql']): Promise<unknown> =>
     session.ask({ kind: 'transaction', sql }).catch((error: Error) => {
       throw toRefusal(error, BEGIN)
@@ -266,7 +259,7 @@ export async function runTransaction<T> ({
 const toRefusal = (error: Error, statement: Statement): Error =>
   error instanceof ServiceError ? error : toServiceError(error, statement)
 
-/** Removes the row: several statements may write a list, whose rows have other indexes in `data`. */
+/** Several statements may write a list, whose rows have other indexes in `data`. */
 function withoutRow (error: Error): Error {
   return error instanceof ServiceError && error.row !== undefined
     ? withDetails(error, ...error.details.map(({ message }) => ({ path: '', message })))
