@@ -1,4 +1,3 @@
-/** Plans aggregates: functions of the rows of a group, or of related rows. */
 import type { AggregateCall } from '../../schemas/body.ts'
 import type { MemberColumn } from '../../schemas/fields.ts'
 import { type Column, OF_RESULT, type Table } from '../catalog/catalog.ts'
@@ -24,7 +23,7 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefin
   ['$max', (type: ColumnType) => type.ranked ? { type, sql: MAX } : undefined]
 ])
 
-/** The computation of a function for a column of the type; undefined if the function does not accept it. */
+/** Undefined if the function does not accept the type. */
 export function findAggregate (call: string, type: ColumnType): Computation | undefined {
   return functions.get(call)?.(type)
 }
@@ -71,7 +70,7 @@ function planFunction (
   return resultColumn(name, key, aggregate, source)
 }
 
-/** A computed column of a result. `declaration` is used in messages only. */
+/** `declaration`: for messages. */
 export function resultColumn (name: string, call: string, { type, sql }: Computation, source?: Column): ComputedColumn {
   const isCount = source === undefined || type === COUNT_VALUES.type
   return {

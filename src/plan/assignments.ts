@@ -8,17 +8,14 @@ import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
 
-/**
- * Resolves the changes of an update at `path` of the body to columns and parameters; values come before update
- * operators. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE
- */
+/** Values come before update operators. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */
 export function planAssignments (
   data: Readonly<Record<string, unknown>>,
   table: Table,
   path: Path,
   { standIns, names = objectKeys(data) }: {
     readonly standIns?: StandIns | undefined
-    /** The columns to change, if they are not all of the data. */
+    /** Those to change, if not all of the data. */
     readonly names?: readonly string[]
   } = {}
 ): Assignment[] {
@@ -40,8 +37,7 @@ export function planAssignments (
 }
 
 /**
- * Looks up a column that `verb` can write. A grant may write columns that it does not see, and not write columns that
- * it sees.
+ * A grant may write columns that it does not see, and not write columns that it sees.
  * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
  */
 export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
@@ -64,7 +60,7 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
   return assignment
 }
 
-/** The columns of the row that an update operator computes the new value from. */
+/** By an update operator, for the new value. */
 function columnsRead (column: Column, operator: string): readonly string[] {
   if (operator === TO_DEFAULT) return column.defaultReads ?? []
   return operatorSql(column, operator)?.includes(COLUMN) === true ? [column.name] : []
@@ -87,7 +83,7 @@ function toAssignment (column: Column, given: unknown, path: Path): Assignment {
 
 const DOLLAR = 0x24
 
-/** Whether a value is an object all of whose keys begin with `$`, as in filters. */
+/** An object all of whose keys begin with `$`, as in filters. */
 function looksLikeForm (given: unknown): given is Record<string, unknown> {
   if (typeof given !== 'object' || given === null) return false
   if (hasMany(given)) return objectKeys(given).every((key) => key.charCodeAt(0) === DOLLAR)
@@ -148,10 +144,10 @@ function describeRefusal (column: Column, keys: readonly string[], isAllowed: bo
 /** SQL NULL, or for a NOT NULL column the null of its type (JSON). */
 export const nullOf = ({ nullable, type }: Column): Parameter => nullable ? null : type.ownNull ?? null
 
-// Upserts of rows that give no values, for which SQLite has no ON CONFLICT: a column that stands for the others gets
-// its default by name.
+// SQLite has no ON CONFLICT for upserts of rows that give no values: a column that stands for the others gets its
+// default by name.
 
-/** Finds a column whose default is known, or the rowid. */
+/** A column whose default is known, or the rowid. */
 export function findDefaulted (table: Table): Column | undefined {
   // the text of a JSON default may have spaces, which the service would not write
   return baseTable(table).columnList.find(
@@ -161,7 +157,7 @@ export function findDefaulted (table: Table): Column | undefined {
 }
 
 /**
- * Refuses null for NOT NULL columns, as the database should. MySQL would store the next AUTO_INCREMENT number instead
+ * Refuses null for NOT NULL columns, as the database should: MySQL would store the next AUTO_INCREMENT number instead
  * or, with some settings, the current time in a TIMESTAMP column. Called when the plan is complete, because refusals of
  * the database come after those of the service. @throws NOT_NULL_VIOLATION
  */

@@ -9,13 +9,12 @@ export class NeedsValues extends Error {
 }
 
 /**
- * Returns a copy of the plan, equal to the one that the planner makes of the same body with the values. `valueOf`:
- * returns the value of a hole by its key. @throws NeedsValues if that is null or missing, if it is refused, and if the
- * structure of the plan depends on a value; nothing else
+ * A copy, equal to the plan of the same body with the values. `valueOf`: by the key of a hole. @throws NeedsValues if a
+ * value is null, missing or refused, or the structure of the plan depends on it; nothing else
  */
 export function bind<P extends Plan> (plan: P, holes: Holes, valueOf: (key: unknown) => unknown): P {
   if (holes.needValues) throw new NeedsValues()
-  // those that folding has left out of the plan are read too
+  // what folding has left out is read too
   const values = holes.list.map((hole) => readHole(hole, valueOf(hole.key)))
   return new Filling(values, holes).visit(plan) as P
 }
@@ -99,7 +98,7 @@ class Filling {
 /** Members, computed columns, relevances and columns of members, to which several parts of a plan refer. */
 const isShared = (node: object): boolean => 'on' in node || 'call' in node || 'match' in node || 'member' in node
 
-/** Whether an object is part of a plan: not of the catalog, and no value. */
+/** Neither of the catalog nor a value. */
 function isOfPlan (node: object): boolean {
   if (Object.getPrototypeOf(node) !== Object.prototype || 'columnList' in node || 'parts' in node) return false
   if (isMoment(node)) return false

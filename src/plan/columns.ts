@@ -5,20 +5,15 @@ import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } f
 import { type Hole, StandIn, type StandIns } from './holes.ts'
 import type { Member, OneMember, RelatedColumn } from './plan.ts'
 
-/** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
+/** Of a table, or of the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
-  /** The name of the table. */
   readonly name: string
   readonly columns: ReadonlyMap<string, Column>
   readonly isResult?: true
-  /** What the server of the table has. */
   readonly traits?: ServerTraits
 }
 
-/**
- * Looks up a column by its exact name. `writable`: columns that are not in the scope, but may be meant in a write.
- * @throws COLUMN_NOT_FOUND
- */
+/** `writable`: columns that are not in the scope, but may be meant in a write. @throws COLUMN_NOT_FOUND */
 export function getColumn (
   { columns, name: table, isResult }: ColumnScope,
   name: string,
@@ -66,8 +61,8 @@ export const withStandIn = (given: unknown, column: Column, standIns: StandIns |
   standIns === undefined ? given : standIns.replace(given, column, path)
 
 /**
- * Converts a JSON value other than null with the function `read`, by default to a parameter for the column; leaves a
- * hole for a value that is not known. @throws INVALID_VALUE if `read` throws ValueRefused
+ * `read`: converts the value, by default to a parameter. Leaves a hole for a value that is not known. @throws
+ * INVALID_VALUE if `read` throws ValueRefused
  */
 export function readValue (column: Column, value: unknown, path: Path): Value | Hole
 export function readValue<T extends Parameter | Moment> (
@@ -103,7 +98,7 @@ export function readIfFits (column: Column, value: unknown, path: Path): Value |
   }
 }
 
-/** Converts a value that can only be that of the body. @throws INVALID_VALUE if `read` throws ValueRefused */
+/** The value can only come from the body. @throws INVALID_VALUE if `read` throws ValueRefused */
 export function readWith<T> (read: (value: unknown) => T, column: Column, value: unknown, path: Path): T {
   try {
     return read(value)
@@ -112,7 +107,7 @@ export function readWith<T> (read: (value: unknown) => T, column: Column, value:
   }
 }
 
-/** Converts a value to write that can only be that of the body. @throws INVALID_VALUE if the type refuses it */
+/** The value can only come from the body. @throws INVALID_VALUE if the type refuses it */
 export function readStored (column: Column, value: unknown, path: Path): Value {
   const { read, stored } = column.type
   try {

@@ -1,4 +1,4 @@
-/** Plans the checks of foreign keys to tables with rules: the rows that a write refers to must satisfy them. */
+/** The rows that a write refers to must satisfy the rules of their tables. */
 import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
@@ -18,13 +18,12 @@ import type {
 } from './plan.ts'
 import { onlyValueOf, planRules } from './rule.ts'
 
-/** A row that a statement writes. `index`: its position in `data`, if that is a list. */
+/** `index`: in `data`, if that is a list. */
 export interface WrittenRow {
   readonly assignments: readonly Assignment[]
   readonly index?: number | undefined
 }
 
-/** Converts a planned row to the assignments that the look-ups take. */
 export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenRow {
   return {
     index,
@@ -33,8 +32,8 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
 }
 
 /**
- * Divides the parents into those whose values are known before the write (`known`) and those that only the written rows
- * show (`computed`, and as `foreignKeys`). @throws PERMISSION_DENIED for claims that cannot be used
+ * `known`: their values are known before the write; `computed`, `foreignKeys`: only the written rows show them. @throws
+ * PERMISSION_DENIED for claims that cannot be used
  */
 export function divideParents (
   plan: InsertPlan | UpdatePlan,
@@ -66,10 +65,7 @@ export function divideParents (
 /** `given`: the rows of an insert that give every column of the key. */
 type Look = 'insert' | 'update' | 'given'
 
-/**
- * Plans the look-ups for the rows of an insert, or for the assignments of an update.
- * @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write
- */
+/** @throws PERMISSION_DENIED for claims that cannot be used, and if the value of a key is not known before the write */
 export function planForeignKeyChecks (
   verb: Look,
   rows: readonly WrittenRow[],
@@ -78,11 +74,7 @@ export function planForeignKeyChecks (
   return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
-/**
- * Refuses values of foreign keys that cannot be checked (`GrantedAccess.unchecked`). It does not know what triggers
- * write.
- * @throws PERMISSION_DENIED
- */
+/** Values of foreign keys that cannot be checked. What triggers write is not known. @throws PERMISSION_DENIED */
 export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
   const conflict = plan.verb === 'update' ? undefined : plan.conflict
   const changed =
@@ -106,7 +98,7 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
   }
 }
 
-/** Plans the look-ups for written rows with these values in the columns of the key. */
+/** For written rows with these values in the key. */
 export function foreignKeyCheckOf (
   { key, table, columns, rules }: WrittenForeignKey,
   values: ReadonlyArray<readonly Value[]>
@@ -234,7 +226,7 @@ function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
 const unknownForeignKey = () =>
   permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
 
-/** Returns equal texts for equal values of the same columns. */
+/** Equal for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {
   return JSON.stringify(values.map((value) => Buffer.isBuffer(value) ? value.toString('base64') : String(value)))
 }

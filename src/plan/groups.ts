@@ -1,4 +1,3 @@
-/** Plans `groupBy`, `aggregates` and `having`. */
 import type { SelectBody } from '../../schemas/body.ts'
 import type { Include, MemberColumn } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
@@ -14,7 +13,7 @@ import { planOrder, planPage } from './order.ts'
 import type { ComputedColumn, Member, OneMember, RelatedColumn, SelectPlan } from './plan.ts'
 import { counting, type PlanLimits } from './write-options.ts'
 
-/** Plans a select of groups. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
 export function planGroups (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
   const { table } = source
   const limits = counting(given)
@@ -62,7 +61,7 @@ function planGroupColumn (column: Column, path: Path): Column {
   return column
 }
 
-/** Plans the members of which groups use columns. @throws as planMembers; INVALID_BODY for one of many rows */
+/** Groups use columns of these members. @throws as planMembers; INVALID_BODY for one of many rows */
 function planGroupMembers (include: Include, source: TableSource, limits: PlanLimits): readonly OneMember[] {
   const members = planMembers(include, { source, limits })
   requireOnes(members, ['include'])
@@ -86,8 +85,8 @@ function requireOnes (members: readonly Member[], parent: Path): asserts members
 }
 
 /**
- * Plans `{"month": {"$month": "created_at"}}` or `{"country": {"customer": "country"}}`: all objects have exactly one
- * key, and the members are those that are named (src/request/check-fields.ts).
+ * `{"month": {"$month": "created_at"}}` or `{"country": {"customer": "country"}}`: each object has one key, and the
+ * members are named (src/request/check-fields.ts).
  */
 function planNamed (
   entry: Exclude<NonNullable<SelectBody['groupBy']>[number], string>,

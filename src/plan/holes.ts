@@ -1,47 +1,43 @@
 /**
  * Values that are not known while a body is planned, such as results of earlier operations. In the body a stand-in has
- * the place of such a value. The reader of its type leaves a hole in the plan, which is filled when the value is known
- * (bind.ts).
+ * its place; the reader of its type leaves a hole in the plan, which bind.ts fills.
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Path } from '../errors.ts'
 import { type Moment, type Parameter, ValueRefused } from '../types/column-type.ts'
 
-/** The values of a body that come from elsewhere. */
+/** They come from elsewhere. */
 export interface StandIns {
   /**
-   * Returns the stand-in of a value from elsewhere, and any other value unchanged. Called with the whole value of a
-   * column in `data`, an operand in `filters` or a value of its list, and the text of `$match`.
+   * The stand-in of a value from elsewhere, and any other value unchanged. Called with the whole value of a column in
+   * `data`, an operand in `filters` or a value of its list, and the text of `$match`.
    */
   replace (given: unknown, column: Column, path: Path): unknown
-  /** The values that have been put in place of objects of the body. */
+  /** What stands in place of objects of the body. */
   readonly values?: ReadonlyMap<object, unknown> | undefined
 }
 
 /** An object of a body that is never a value, unlike a reference, which a JSON column may have stored. */
 export abstract class Placeholder {}
 
-/** The holes of one plan. */
 export class Holes {
   readonly list: Hole[] = []
-  /** Whether more than the holes depends on the values, so that the body must be planned with them. */
+  /** More than the holes depends on the values: the body must be planned with them. */
   needValues = false
-  /** The parts of the plan that have none of them, as far as the plan has been bound. */
+  /** Parts of the plan without holes, as far as it has been bound. */
   readonly without = new WeakSet<object>()
 }
 
-/** A value that a plan lacks. */
 export class Hole {
   readonly #holes: Holes
   /** Its position among the holes of the plan. */
   readonly index: number
-  /** Identifies the value. */
   readonly key: unknown
-  /** Whether the value is a list, each of whose values takes a place in the list of the hole. */
+  /** Each value of a list takes a place in the list of the hole. */
   readonly isList: boolean
-  /** Converts the value. @throws ServiceError, ValueRefused */
+  /** @throws ServiceError, ValueRefused */
   readonly read: (value: unknown) => Parameter | Moment
-  /** What the converted value must satisfy. */
+  /** For the converted value. */
   readonly tests: Array<(parameter: Parameter | Moment) => boolean> = []
 
   constructor (holes: Holes, key: unknown, read: Hole['read'], isList: boolean) {
@@ -52,7 +48,7 @@ export class Hole {
     this.index = holes.list.push(this) - 1
   }
 
-  /** A hole for what `compute` makes of the same value. */
+  /** For what `compute` makes of the same value. */
   also (compute: Hole['read']): Hole {
     return new Hole(this.#holes, this.key, (value) => compute(this.read(value)), this.isList)
   }
@@ -63,20 +59,20 @@ export class Hole {
   }
 }
 
-/** The number, or that of a hole, and one. */
+/** The number, or the one of a hole, plus one. */
 export function oneMore (number: number): number {
   const given: unknown = number
   return given instanceof Hole ? given.also((value) => (value as number) + 1) as never : number + 1
 }
 
-/** Stands for a value in a body, which is never an operator, a form or a reference, whatever it looks like. */
+/** In a body, never an operator, a form or a reference, whatever it looks like. */
 export class StandIn {
   readonly #holes: Holes | undefined
   readonly #key: unknown
   readonly #isList: boolean
   /** Undefined while it is not known. */
   readonly value: unknown
-  /** Whether the client has sent the value with the request, so that it is judged as a value of the body. */
+  /** The client has sent it with the request: it is judged as a value of the body. */
   readonly isSent: boolean
 
   private constructor (
@@ -99,7 +95,7 @@ export class StandIn {
     return new StandIn({}, value, true)
   }
 
-  /** `isList`: stands, alone in a list, for all values of the list. */
+  /** `isList`: alone in a list, for all its values. */
   static unknown (holes: Holes, key: unknown, isList = false): StandIn {
     return new StandIn({ holes, key, isList })
   }
@@ -112,7 +108,7 @@ export class StandIn {
   }
 }
 
-/** Returns the value, or `instead` of a hole on whose value the structure of the plan depends. */
+/** `instead`: of a hole on whose value the structure of the plan depends. */
 export function valueOr<T> (value: T | Hole, instead: T): T {
   if (!(value instanceof Hole)) return value
   value.needValue()

@@ -1,4 +1,3 @@
-/** The values of inserted rows: the key by which the rows are found, and which of them only the database knows. */
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
@@ -12,14 +11,13 @@ import { rowKeysOf, storedKey } from './row-keys.ts'
 import { factsOf, isComputed, writtenColumns } from './writes.ts'
 
 /**
- * The key by which inserted rows are found: each row has its values, or gets a number from the database. Undefined if
- * there is none.
+ * Inserted rows are found by it: each has its values, or gets a number from the database. Undefined if there is none.
  */
 export function findInsertKey (table: Table, rows: readonly PlannedRow[]): readonly Column[] | undefined {
   return rowKeysOf(table).find((key) => isGiven(key, rows))
 }
 
-/** Null for a NOT NULL column is rejected later (src/verbs/insert.ts). */
+/** Null for a NOT NULL column is refused later (src/verbs/insert.ts). */
 const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =>
   key.every(
     (column) =>
@@ -27,10 +25,7 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
       rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column)))
   )
 
-/**
- * Adds the key by which an insert reads the rows that it returns.
- * @throws NOT_SUPPORTED if the values of no unique key are known
- */
+/** By it the insert reads the rows that it returns. @throws NOT_SUPPORTED if the values of no unique key are known */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
@@ -54,7 +49,7 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
 const findConflictKey = (conflict: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined =>
   keepsKey(conflict) && isGiven(conflict.key, rows) ? conflict.key : undefined
 
-/** Whether `set` of an upsert leaves the key as it is. */
+/** By `set` of an upsert. */
 export const keepsKey = ({ key, set }: Conflict): boolean =>
   set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
 
@@ -82,10 +77,7 @@ function findNumber (
   return isFound ? identity : undefined
 }
 
-/**
- * The value of a column of the key, if it is known before the row is written; null if the database numbers the row, or
- * if a BEFORE INSERT trigger may number it differently.
- */
+/** Null if the database numbers the row, or a BEFORE INSERT trigger may number it differently. */
 export function knownKey (
   { table, conflict, isNumbered }: Pick<InsertPlan, 'table' | 'conflict' | 'isNumbered'>,
   row: PlannedRow,
@@ -104,19 +96,18 @@ export function knownDefault (column: Column): Parameter | undefined {
   return type.roundsDefaults === true ? undefined : readDefault(type, defaultText)
 }
 
-// The order in which the rows of an upsert are written. Two requests that write the same rows in different orders end
-// in a deadlock; in the same order, one waits for the other.
+// Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits for the
+// other.
 
-/** The value by which rows are sorted. Undefined if values that look different may be equal in the database. */
+/** Undefined if values that look different may be equal in the database. */
 type SortValue = number | string | undefined
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const NUMBER = /^-?\d+(\.\d+)?$/
 
 /**
- * Sorts rows by the values of the key. Rows whose keys the database may consider equal keep their order, because the
- * last of them is stored. If equality cannot be known, as for texts beyond ASCII and defaults that only the database
- * knows, all rows keep their order.
+ * Rows whose keys the database may consider equal keep their order, because the last of them is stored. If equality
+ * cannot be known, as for texts beyond ASCII and defaults that only the database knows, all rows keep their order.
  */
 export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
   if (rows.length === 1) return rows
@@ -140,17 +131,14 @@ function compare ({ values }: { readonly values: SortValue[] }, { values: others
   return 0
 }
 
-/**
- * The sort value of rows that omit a column of the key: constant if the database numbers it, which is always new, or
- * generates it, which no row gives.
- */
+/** Constant if the database numbers the omitted column, which is always new, or generates it, which no row gives. */
 function sortValueOfDefault (column: Column): SortValue {
   if (column.autoIncrement || column.generated) return ''
   const parameter = knownDefault(column)
   return parameter === undefined ? undefined : sortValueOf(parameter)
 }
 
-/** Returns equal results for values that any column may consider equal. */
+/** Equal for values that any column may consider equal. */
 function sortValueOf (given: Given): SortValue {
   const parameter = valueOr(given, null)
   if (parameter === null) return ''
@@ -163,27 +151,19 @@ function sortValueOf (given: Given): SortValue {
   return PRINTABLE_ASCII.test(text) ? fold(text) : undefined
 }
 
-/** Removes the zero bytes at the end, with which the servers pad BINARY. */
+/** The servers pad BINARY with them. */
 function withoutZeros (bytes: Buffer): Buffer {
   let length = bytes.length
   while (length > 0 && bytes[length - 1] === 0) length--
   return bytes.subarray(0, length)
 }
 
-/**
- * Maps letters that a collation may consider equal to the same text, such as V and W in Swedish; CCS and CSCS are equal
- * in Hungarian.
- */
+/** Equal for letters that a collation may consider equal, such as V and W in Swedish; CCS and CSCS in Hungarian. */
 function fold (text: string): string {
   return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
 }
 
-// Finds out which values of a written row are not known before the write.
-
-/**
- * Whether the database may compute the value of one of these columns: it is generated, has ON UPDATE, or a trigger sets
- * it.
- */
+/** A column is generated, has ON UPDATE, or a trigger sets it. */
 export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
   const { verb, table } = plan
   const { altersNew, altersChanged } = factsOf(table)
@@ -196,7 +176,7 @@ export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Col
     (verb === 'insert' && altersNew) || (changes && altersChanged)
 }
 
-/** Whether an upsert writes some of these columns to a row that exists, and keeps the others. */
+/** An upsert writes some of them to a row that exists, and keeps the others. */
 export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
   if (conflict === undefined || conflict.set.kind === 'assignments' || columns.length === 1) return false
   const { key, set } = conflict
@@ -207,7 +187,7 @@ export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column
   return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
 }
 
-/** Whether new rows of an upsert get the default of one of these columns, while rows that exist keep its value. */
+/** New rows of an upsert get the default of one of them, while rows that exist keep its value. */
 export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
   const defaulted = columns.filter(
     ({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true
@@ -215,7 +195,7 @@ export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Co
   return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))
 }
 
-/** Whether an upsert may write one of these columns to a row that exists. */
+/** An upsert may write one of them to a row that exists. */
 export function mayChange (plan: InsertPlan, row: PlannedRow, columns: readonly Column[]): boolean {
   const { conflict } = plan
   if (conflict === undefined || mayCompute(plan, columns)) return true

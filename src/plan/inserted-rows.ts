@@ -12,7 +12,7 @@ import { onlyValueOf } from './rule.ts'
 import { planWriteOptions } from './write-options.ts'
 import { factsOf, NO_WRITES } from './writes.ts'
 
-// Plans `onConflict`: the unique key that decides whether a row exists, and the values that are written to it.
+// `onConflict`: the unique key that decides whether a row exists, and what is written to it.
 
 /**
  * @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly
@@ -23,8 +23,8 @@ function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
 }
 
 /**
- * Plans a key in the order of the table, so that its order in the request does not change the statement. `path`: its
- * path. @throws INVALID_BODY if no unique key has exactly these columns
+ * In the order of the table, so that the order in the request does not change the statement. @throws INVALID_BODY if no
+ * unique key has exactly these columns
  */
 export function planKey (names: readonly string[], table: Table, path: Path): Column[] {
   const named = new Set(names)
@@ -55,8 +55,8 @@ function planSet (set: OnConflict['set'], table: Table): Conflict['set'] {
 }
 
 /**
- * The unique keys that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see
- * those that compare differently from columns.
+ * Those that `onConflict` can name. Uses the indexes of the catalog's table, because a grant does not see those that
+ * compare differently from columns.
  */
 export function keysOf (table: Table): Key[] {
   const { indexes } = baseTable(table)
@@ -72,8 +72,8 @@ export interface ReadRows {
 }
 
 /**
- * Plans an insert. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the
- * key of a conflict, NOT_SUPPORTED
+ * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, MISSING_COLUMN, INVALID_BODY for the key of a conflict,
+ * NOT_SUPPORTED
  */
 export function planInsert (body: InsertBody, table: Table, standIns?: StandIns): InsertPlan {
   const { data } = body
@@ -84,7 +84,7 @@ export function planInsert (body: InsertBody, table: Table, standIns?: StandIns)
   return body.outcomes === true ? { ...plan, outcomes: true } : plan
 }
 
-/** Plans an insert of rows that have been read. @throws as `planInsert` */
+/** @throws as `planInsert` */
 export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: Table): InsertPlan {
   const conflict = conflictOf(body, table)
   const path = ['data', 0]
@@ -94,7 +94,7 @@ export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: T
   return toPlan(body, table, { rows: planned, isList: true, conflict })
 }
 
-/** The fields of a body besides its rows. */
+/** Of a body, besides its rows. */
 export type Terms = Omit<InsertBody, 'data'>
 
 const conflictOf = ({ onConflict }: Terms, table: Table): Conflict | undefined =>
@@ -110,10 +110,10 @@ function toPlan (
   })
 }
 
-/** The number of readers that are tried with a row: most lists have rows of one or two kinds. */
+/** Readers that are tried with a row: most lists have rows of one or two kinds. */
 const FEW = 4
 
-/** Plans rows, whose columns keep the order of their names. */
+/** Columns keep the order of their names. */
 function planRows (
   data: readonly Data[],
   table: Table,
@@ -123,7 +123,7 @@ function planRows (
 ): PlannedRow[] {
   const readForm = (column: Column, given: unknown, path: Path): Given =>
     planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
-  /** The columns of earlier rows, which have passed the checks, and what reads rows with these columns. */
+  /** The columns of earlier rows, which have passed the checks, with their readers. */
   const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   const rows: PlannedRow[] = []
   for (let index = 0; index < data.length; index++) {
@@ -162,10 +162,10 @@ function planRows (
   return rows
 }
 
-/** Returns the parameters of a row in the order of the columns; undefined for other columns or a refused value. */
+/** The parameters in the order of the columns; undefined for other columns or a refused value. */
 type ReadRow = (row: Data) => PlannedRow['parameters'] | undefined
 
-/** What reads rows of the same columns, because most rows of a list have those of the row before. */
+/** Most rows of a list have the columns of the row before. */
 function createReader (
   columns: readonly Column[],
   readForm: (column: Column, given: object | null, path: Path) => Given
@@ -190,8 +190,8 @@ function createReader (
 }
 
 /**
- * Requires a value for every column without a default, except if a BEFORE INSERT trigger may fill it, which only the
- * database knows. `path`: the path of the row in the body. @throws MISSING_COLUMN
+ * A column without a default needs a value, except if a BEFORE INSERT trigger may fill it, which only the database
+ * knows. @throws MISSING_COLUMN
  */
 function requireColumns (columns: readonly Column[], table: Table, path: Path): void {
   const missing: Column[] = []
@@ -202,7 +202,7 @@ function requireColumns (columns: readonly Column[], table: Table, path: Path): 
 }
 
 /**
- * Requires that columns which an upsert compares or writes are in the row or have a default: the database would give an
+ * Columns that an upsert compares or writes must be in the row or have a default: the database would give an
  * AUTO_INCREMENT column a new number, and a trigger would fill a required column too late. Without `set`, an upsert
  * updates every column of the row outside of the key.
  */

@@ -1,4 +1,4 @@
-/** The isolation of a write that is alone in its transaction. */
+/** Of a write that is alone in its transaction. */
 import { mayCascade, type Table } from '../catalog/catalog.ts'
 import { existsIn, membersOf } from './filters/scope.ts'
 import type { Plan } from './plan.ts'
@@ -10,12 +10,12 @@ export const isolationOf = (plan: Plan): 'readCommitted' | 'repeatableRead' =>
   whyRepeatable(plan) === undefined ? 'readCommitted' : 'repeatableRead'
 
 /**
- * Whether a trigger may give new rows of a grant other keys than those by which they are checked after the write, so
- * that it needs a snapshot.
+ * A trigger may give new rows other keys than those by which they are checked after the write, which then needs a
+ * snapshot.
  */
 export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && factsOf(table).fillsNew
 
-/** Why a plan must see one snapshot; undefined if it need not. */
+/** Undefined if the plan needs no single snapshot. */
 export function whyRepeatable (plan: Plan): string | undefined {
   const { table, afterWrite } = plan
   if (plan.verb !== 'insert' && existsIn(plan.condition).length > 0) return 'its filters read other rows'

@@ -8,7 +8,6 @@ import { requireShort } from './filters/scope.ts'
 import type { JsonPart, JsonParts, JsonPlace } from './plan.ts'
 import type { FilterLimits } from './write-options.ts'
 
-/** Where a path is given, and the table of its column. */
 export interface PathScope {
   readonly table: ColumnScope
   readonly limits: FilterLimits
@@ -17,7 +16,7 @@ export interface PathScope {
 
 const STEP = new RegExp(PATH_STEP, 'sy')
 
-/** Reads a path into a JSON column, whose keys are written anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
+/** Its keys are written anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
 export function readPath (text: string, column: Column, { table, limits, path }: PathScope): JsonPlace {
   requireShort(text, limits, path)
   const inside = column.type.inside as JsonInside
@@ -71,8 +70,8 @@ function placeOf (
 }
 
 /**
- * How many conditions a path is beyond its own: each step into a list but the first. MySQL needs a condition for each,
- * so that 256 paths of 98 such steps kept the event loop for seconds.
+ * Conditions of a path beyond its own: each step into a list but the first. MySQL needs a condition for each, so that
+ * 256 paths of 98 such steps kept the event loop for seconds.
  */
 export const furtherLists = ({ jsonParts }: JsonPlace): number =>
   Math.max(0, jsonParts.reduce((sum, { jsonPath }) => sum + jsonPath.split('[').length - 1, -1))

@@ -1,4 +1,4 @@
-/** Plans `include`: the rows of other tables in each row. The grant must see each table, and its rules apply. */
+/** `include`: the grant must see each table, and its rules apply. */
 import type { Member as MemberBody } from '../../schemas/body.ts'
 import type { Include } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
@@ -17,26 +17,23 @@ import type { PlanLimits } from './write-options.ts'
 
 export interface MembersToPlan {
   readonly source: TableSource
-  /** The limits, with the counts of the request's filters. */
+  /** With the counts of the request's filters. */
   readonly limits: PlanLimits
 }
 
-/**
- * Plans the members of a request. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY;
- * TABLE_NOT_FOUND
- */
+/** @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY; TABLE_NOT_FOUND */
 export function planMembers (include: Include, { source, limits }: MembersToPlan): readonly Member[] {
   return planLevel(include, { source, limits }, { table: source.table, path: ['include'], level: 1 })
 }
 
-/** Plans the members of the rows that a write returns. @throws as planMembers */
+/** For the rows that a write returns. @throws as planMembers */
 export const planReturnedMembers = (
   { include }: { readonly include?: Include | undefined },
   toPlan: MembersToPlan
 ): readonly Member[] | undefined =>
   include && planMembers(include, { ...toPlan, source: withoutViews(toPlan.source) })
 
-/** Refuses views, because the rows that they read from cannot be locked. */
+/** The rows that a view reads from cannot be locked. */
 const withoutViews = (source: TableSource): TableSource => ({
   table: source.table,
   see (name, path) {
@@ -101,7 +98,7 @@ function planMember (name: string, body: MemberBody, planning: MembersToPlan, { 
   }
 }
 
-/** Refuses the fields that only lists have; a form that the request asks for has an order. */
+/** Only lists have some fields; a form that the request asks for has an order. */
 function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' | 'path'>): void {
   const field = (['orderBy', 'limit'] as const).find(
     (each) => body[each] !== undefined && (each === 'limit' || body.as === undefined)
@@ -121,10 +118,7 @@ function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.visibleColumns
 
-/**
- * The order of related rows, without their columns that are equal in all of them, because MariaDB would sort the rows
- * by them again.
- */
+/** Without columns that are equal in all related rows, because MariaDB would sort by them again. */
 function planManyOrder (
   { orderBy }: MemberBody,
   { table, path, on, members, equalColumns, limits }: Pick<ManyMember, 'table' | 'on' | 'members'> & {
@@ -154,13 +148,13 @@ function planManyOrder (
 // Lays out the cells of the rows that a statement with members returns: the columns of the row, then those that only
 // the service needs, then those of joined members. `src/sql` selects them, `src/response` writes them.
 
-/** A cell, and the index of its table among those of the statement. */
+/** `table`: its index in the statement. */
 export interface Cell { readonly column: Column, readonly table: number }
 
-/** A table that is joined to an earlier one. */
+/** Joined to an earlier one. */
 export interface Joined { readonly member: OneMember, readonly parent: number }
 
-/** The positions of the columns of a row or joined row, and its members. */
+/** Positions of the columns of a row or joined row, and its members. */
 export interface RowCells {
   readonly from: number
   readonly columns: readonly Column[]
@@ -172,7 +166,7 @@ export interface JoinedCells {
   readonly name: string
   /** The text before it in a row. */
   readonly before: string
-  /** A cell that is NULL if there is no such row. */
+  /** NULL if there is no such row. */
   readonly presence: number
   readonly row: RowCells
 }
@@ -181,16 +175,16 @@ export interface JoinedCells {
 export interface LinkCells {
   readonly kind: 'link'
   readonly member: ListMember
-  /** The cells of `on`, in its order. */
+  /** In the order of `on`. */
   readonly links: readonly number[]
 }
 
 export interface Cells {
   readonly cells: readonly Cell[]
-  /** The tables after the first one. */
+  /** After the first one. */
   readonly joined: readonly Joined[]
   readonly row: RowCells
-  /** The members of `row` and of joined rows that need statements of their own. */
+  /** Those of `row` and of joined rows with statements of their own. */
   readonly links: readonly LinkCells[]
 }
 
@@ -199,7 +193,7 @@ type Rows = SelectPlan | Returned | ListMember
 
 const layouts = new WeakMap<Rows, Cells>()
 
-/** The cells of rows. Before those of a member there is another one, which identifies the row that they belong to. */
+/** Before the cells of a member another one identifies the row that they belong to. */
 export const cellsOf = (rows: Rows): Cells => getOrCreate(layouts, rows, () => layOut(rows))
 
 function layOut (rows: Rows): Cells {
@@ -242,7 +236,7 @@ function layOut (rows: Rows): Cells {
   return { cells, joined, row, links }
 }
 
-/** The tables of members that are one row, and of their members. */
+/** Members that are one row, and their members. */
 export function joinsOf (
   members: readonly Member[],
   parent = 0,
@@ -254,16 +248,13 @@ export function joinsOf (
   return joined
 }
 
-/** The tables of the statement, that of the row first. */
+/** The table of the row first. */
 export const tablesIn = (table: Table, { joined }: Cells): readonly Table[] => [
   table,
   ...joined.map(({ member }) => member.table)
 ]
 
-/**
- * All tables that the statement reads. `conditions`: those on the columns of the table. `order`: the order of its rows,
- * which may be by aggregates of members.
- */
+/** `conditions`: on the columns of the table. `order`: of its rows, which may be by aggregates of members. */
 export function tablesRead (
   table: Table,
   cells: Cells,
@@ -276,5 +267,5 @@ export function tablesRead (
   return [...tablesIn(table, cells), ...[...computed, ...related].map((other) => other.table)]
 }
 
-/** Whether there is a view among the tables: a statement may read all of it, and what it names may be missing. */
+/** A statement may read all of a view, and what it names may be missing. */
 export const haveView = (tables: readonly Table[]): boolean => tables.some(({ kind }) => kind === 'view')

@@ -22,24 +22,23 @@ const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 /** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
-/** A term of a list: the key is the column, the value the direction; or a member with such a term, or paths in JSON. */
+/** By the column, its direction; or a member with such a term, or paths in JSON. */
 interface Term { readonly [name: string]: string | Term }
 
-/** The tables in which the columns of an order are looked up. */
 export interface OrderScope {
   readonly table: ColumnScope
   readonly path?: Path
-  /** Members of the rows, whose columns the order can also name. */
+  /** The order can name their columns. */
   readonly members?: readonly Member[]
-  /** How well the rows match the search of the request, if it has one. */
+  /** For the search of the request, if it has one. */
   readonly relevance?: Relevance | undefined
-  /** Set where terms can be paths inside JSON: not in groups. */
+  /** Where terms can be paths inside JSON: not in groups. */
   readonly limits?: FilterLimits | undefined
 }
 
 type Terms = Required<Omit<OrderScope, 'relevance' | 'limits'>> & Pick<OrderScope, 'relevance' | 'limits'>
 
-/** A column of the table or of a member, an aggregate of a member, or a path in a column. */
+/** `of`: a member, of which it is a column or an aggregate. */
 type OrderedColumn = Pick<Order, 'column' | 'of' | 'inside'>
 
 /**
@@ -77,7 +76,7 @@ function requireFew (paths: readonly Order[], { conditions }: FilterLimits, path
 const keyOf = ({ column, inside }: Order): unknown =>
   inside === undefined ? column : JSON.stringify([column.name, inside.jsonParts])
 
-/** Compares columns together with their members, because several members can have the same table. */
+/** Together with their members, because several members can have the same table. */
 function hasRepeat (order: readonly Order[]): boolean {
   return Array.from(Map.groupBy(order, ({ of }) => of).values()).some(
     (terms) => new Set(terms.map(keyOf)).size < terms.length
@@ -114,7 +113,7 @@ function planTerm (term: Term, scope: Terms, index: number): Order {
   throw refuse(termPath, `contains ${JSON.stringify(name)}, which is not a member of "include"${hint}`)
 }
 
-/** Plans `{"$.size": "DESC"}` of a JSON column. Undefined if it is no path, and not for a column of JSON. */
+/** `{"$.size": "DESC"}`. Undefined if it is no path, and not for a column of JSON. */
 function planPathTerm (name: string, term: Term, { table, path, limits }: Terms, termPath: Path): Order | undefined {
   const [[text, direction]] = Object.entries(term) as [[string, string | Term]]
   const isPath = text.startsWith('$') || table.columns.get(name)?.type.inside !== undefined
@@ -127,7 +126,7 @@ function planPathTerm (name: string, term: Term, { table, path, limits }: Terms,
   return toOrder({ column, inside }, direction, path)
 }
 
-/** Plans `{"<column>": "DESC"}` of a member, or `{"<member>": {"<column>": "DESC"}}` of one of its own. */
+/** `{"<column>": "DESC"}` of a member, or `{"<member>": {"<column>": "DESC"}}` of one of its members. */
 function planMemberTerm (member: Member, term: Term, path: Path, termPath: Path): Order {
   const [[name, value]] = Object.entries(term) as [[string, string | Term]]
   const columnPath = [...termPath, name]
@@ -140,7 +139,7 @@ function planMemberTerm (member: Member, term: Term, path: Path, termPath: Path)
 const findInner = (member: Member, name: string): Member | undefined =>
   member.kind === 'one' ? member.members.find((each) => each.name === name) : undefined
 
-/** A member of a member can only be one row. @throws INVALID_ORDER_BY */
+/** A member of a member is one row. @throws INVALID_ORDER_BY */
 function requireOneRow (member: Member, path: Path): Member {
   if (member.kind === 'one') return member
   throw refuse(path, `contains "${member.name}" of another member, which is not one row`)
@@ -214,16 +213,13 @@ const describeUnsorted = (member: ManyMember | ComputedMember): string =>
 
 const refuse = (path: Path, reason: string) => at(path, invalidOrderBy(reason))
 
-// Plans `after`, `offset` and `total`: the rows of a page, in an order in which no two rows are equal.
+// In the order of a page no two rows are equal.
 
-// Plans the rows after a position. The condition is an OR that compares column by column: `a > ? or (a = ? and id >
-// ?)`. With it, both servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its
-// beginning. NULL is the lowest value, which it is for every engine by default (src/sql/conditions.ts).
+// The rows after a position are selected by an OR, column by column: `a > ? or (a = ? and id > ?)`. With it, both
+// servers read an index from the position on; with `(a, id) > (?, ?)` they would read it from its beginning. NULL is
+// the lowest value, which it is for every engine by default (src/sql/conditions.ts).
 
-/**
- * Plans the rows of a table after a position; all rows after null. @throws INVALID_BODY if it has other columns than
- * the order, INVALID_VALUE
- */
+/** All rows for null. @throws INVALID_BODY if it has other columns than the order, INVALID_VALUE */
 function planPosition (
   after: Readonly<Record<string, unknown>> | null,
   order: readonly Order[],
@@ -250,8 +246,8 @@ function planPosition (
 }
 
 /**
- * Returns `a >= ?`, which must accompany the condition on SQLite: it does not know that both values of `a` are the
- * same, and would read the index from its beginning. NULLs, which come last in descending order, have no such bound.
+ * `a >= ?` must accompany the condition on SQLite: it does not know that both values of `a` are the same, and would
+ * read the index from its beginning. NULLs, which come last in descending order, have no such bound.
  */
 function boundOf (behind: Condition): Condition {
   const [first, ...others] = behind.kind === 'or' ? behind.conditions : []
@@ -259,7 +255,7 @@ function boundOf (behind: Condition): Condition {
   return { ...first, operator: first.operator === '>' ? '>=' : '<=' }
 }
 
-/** Converts a value of a position; null is allowed in nullable columns. @throws INVALID_VALUE */
+/** Null is allowed in nullable columns. @throws INVALID_VALUE */
 function readPosition (column: Column, given: unknown): Value | Hole | null {
   const path = ['after', column.name]
   if (given !== null) return readValue(column, given, path, positionsOf(column)?.read)
@@ -274,7 +270,7 @@ function readPosition (column: Column, given: unknown): Value | Hole | null {
 const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined =>
   autoIncrement ? undefined : type.positions
 
-/** Compares with a value of a position. One that the server refuses is compared as a text between two others. */
+/** A value that the server refuses is compared as a text between two others. */
 function compare (column: Column, operator: Operator, parameter: Value | Hole): Condition {
   const positions = positionsOf(column)
   if (positions === undefined) return { kind: 'compare', column, operator, parameter }
@@ -291,12 +287,12 @@ function compare (column: Column, operator: Operator, parameter: Value | Hole): 
   ])
 }
 
-/** Whether the column has the value of the position. Ties follow the collation of the column, as the order does. */
+/** Ties follow the collation of the column, as the order does. */
 function isAt (column: Column, value: Value | Hole | null): Condition {
   return value === null ? { kind: 'null', column, negated: false } : compare(column, '=', value)
 }
 
-/** Whether the column has a value that comes later in this direction. */
+/** Later in this direction. */
 function isBeyond (column: Column, value: Value | Hole | null, direction: Order['direction']): Condition {
   if (value === null) {
     return direction === 'asc' ? { kind: 'null', column, negated: true } : { kind: 'constant', value: false }
@@ -320,7 +316,7 @@ function compareTo (column: Column, given: Value | Hole, direction: Order['direc
     : { kind: 'in', column, negated: false, parameters }
 }
 
-/** Adds the page and the total to a plan. @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
+/** @throws INVALID_BODY, INVALID_VALUE, INVALID_ORDER_BY, NOT_SUPPORTED */
 export function planPage (
   { after, offset, total, expect }: SelectBody,
   plan: SelectPlan,
@@ -408,7 +404,7 @@ export const isPageable = (column: Column): boolean =>
 const comparesAsSorted = ({ type, collation }: Column): boolean =>
   collation === undefined || type.ranking !== undefined || keepsOrder(collation)
 
-/** Plans `offset`. The rows of groups have the columns of `groupBy` as their key. */
+/** The key of groups is `groupBy`. */
 function planOffset (offset: number, { table, order: asked, groups }: SelectPlan, limits: PlanLimits): Paged {
   if (offset > limits.offset) {
     throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
@@ -427,8 +423,8 @@ export function completeOrder (order: readonly Order[], key: readonly Column[]):
 }
 
 /**
- * The columns that identify a row: the primary key, or else the unique key with the fewest columns, all NOT NULL; the
- * first one if there are several. A key with a column that the table does not show is not used.
+ * The primary key, or else the unique key with the fewest columns, all NOT NULL; the first one if there are several. A
+ * key with a column that the table does not show is not used.
  */
 export function findKey (table: Table): readonly Column[] | undefined {
   const primary = findSortable(table, table.primaryKey)
@@ -443,7 +439,7 @@ export function findKey (table: Table): readonly Column[] | undefined {
   )
 }
 
-/** The key by which pages can be read with `after`. */
+/** For pages with `after`. */
 export function findPageKey (table: Table): readonly Column[] | undefined {
   const key = findKey(table)
   return key?.every(isPageable) === true ? key : undefined

@@ -13,31 +13,22 @@ export interface Assignment {
   readonly column: Column
   readonly parameter: Given
   /**
-   * The update operator, such as `$inc`, that computes the new value from the stored one and the parameter
-   * (src/types/update-operators.ts). If omitted, the parameter is the new value.
+   * Such as `$inc`: computes the new value from the stored one and the parameter (src/types/update-operators.ts). If
+   * omitted, the parameter is the new value.
    */
   readonly operator?: string
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
 
-/**
- * A value of the body. It is a moment until the clock is bound, and a hole in a plan that is not run before `bind`
- * fills it.
- */
+/** A moment until the clock is bound, and a hole in a plan that is not run before `bind` fills it. */
 export type Given = Parameter | Moment | Hole
 
-/**
- * The value that a column is compared with; null for a moment that the column cannot hold, for which no comparison is
- * true.
- */
+/** Null for a moment that the column cannot hold, for which no comparison is true. */
 export type Compared = Given
 
 export type Condition =
-  /**
-   * `isPosition`: compares stored values with a position, which may be others than those that the service writes.
-   * `isText`: compares them as texts.
-   */
+  /** `isPosition`: with stored values, which may be others than the service writes. `isText`: as texts. */
   | {
     readonly kind: 'compare'
     readonly column: Column
@@ -46,21 +37,20 @@ export type Condition =
     readonly isPosition?: true
     readonly isText?: true
   }
-  /** Compares texts byte by byte. Always combined with an equality, which can use an index. */
+  /** Byte by byte. Always beside an equality, which can use an index. */
   | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value | Hole }
-  /** Compares with the default of the column, which is a constant. */
+  /** With a constant. */
   | { readonly kind: 'default'; readonly column: Column }
   | {
     readonly kind: 'in'
     readonly column: Column
     readonly negated: boolean
     readonly parameters: ReadonlyArray<Value | Hole>
-    /** Compares texts byte by byte, as `exact` does. */
+    /** Byte by byte, as `exact`. */
     readonly isExact?: true
   }
   | { readonly kind: 'between'; readonly column: Column; readonly low: Compared; readonly high: Compared }
   | { readonly kind: 'like'; readonly column: Column; readonly negated: boolean; readonly pattern: string | Hole }
-  /** Compares two columns of a row. */
   | { readonly kind: 'columns'; readonly column: Column; readonly operator: Operator; readonly other: Column }
   /** Compares the texts in lower case. */
   | {
@@ -85,32 +75,31 @@ export interface Match {
   readonly index: Index
   /** In the order of the index. */
   readonly columns: readonly Column[]
-  /** The text in the language of the engine. */
+  /** In the language of the engine. */
   readonly parameter: string | Hole
-  /** SQLite: the column that is the rowid, if the table has one. */
+  /** SQLite: the rowid, if the table has one. */
   readonly rowid?: Column | undefined
-  /** The path of the text in the body, for a text that the engine refuses. */
+  /** Of the text in the body, if the engine refuses it. */
   readonly path: Path
 }
 
 /** A part of a path, which begins at the value to which the part before it leads. */
 export interface JsonPart {
   readonly jsonPath: string
-  /** Set if it counts from the end of a list. */
+  /** Counts from the end of a list. */
   readonly isFromEnd?: true
 }
 
-/** A value inside JSON, at a path in parts: in one, unless the engine must be led step by step. */
+/** One part, unless the engine must be led step by step. */
 export type JsonParts = readonly [JsonPart, ...JsonPart[]]
 
-/** A place inside JSON. */
 export interface JsonPlace {
   readonly jsonParts: JsonParts
   /** Where there must be lists, for engines that find elements of other values as well. */
   readonly lists: readonly JsonParts[]
 }
 
-/** The value at a place inside a JSON column passes a test (filters/json-paths.ts). */
+/** By a test of the value there (filters/json-paths.ts). */
 export interface At extends JsonPlace {
   readonly kind: 'at'
   readonly column: Column
@@ -130,28 +119,28 @@ export type JsonTest =
   /** The text begins with the parameter, or contains it. */
   | { readonly kind: 'find'; readonly scalar: 'text'; readonly isStart: boolean; readonly parameter: Value }
 
-/** A row of another table is related to the row and satisfies a condition; negated: no such row exists. */
+/** A related row satisfies the condition; negated: no such row exists. */
 export interface Exists {
   readonly kind: 'exists'
   readonly negated: boolean
-  /** The number of such rows that do not count. */
+  /** Rows that do not count. */
   readonly offset?: number
   readonly table: Table
   readonly on: readonly Pair[]
-  /** The condition on the other table: the filters and the rules of the grant. */
+  /** The filters and the rules of the grant. */
   readonly condition: Condition
-  /** The index by which related rows are found. */
+  /** Finds related rows. */
   readonly index: Index | undefined
 }
 
 export interface Order {
   readonly column: Column
   readonly direction: 'asc' | 'desc'
-  /** Set if NULL is the greatest value of the column; otherwise it is the lowest. */
+  /** NULL is the greatest value; otherwise the lowest. */
   readonly isNullGreatest?: true
-  /** The member whose column or aggregate it is; the table of the plan if omitted. */
+  /** The member that has it; the table of the plan if omitted. */
   readonly of?: OneMember | ComputedMember
-  /** The place inside a JSON column whose values are sorted; JSON's null is there as NULL. */
+  /** Inside a JSON column; JSON's null is there as NULL. */
   readonly inside?: JsonPlace
 }
 
@@ -159,15 +148,12 @@ export type InsideOrder = Order & { readonly inside: JsonPlace }
 
 export const isInside = (order: Order): order is InsideOrder => order.inside !== undefined
 
-/**
- * A column of a result that the database computes: an aggregate of the rows of a group, or a part of time by which rows
- * are grouped.
- */
+/** An aggregate of the rows of a group, or a part of time by which rows are grouped. */
 export interface ComputedColumn extends Column {
-  /** The name of the function: `$sum`, `$month`. */
+  /** `$sum`, `$month`. */
   readonly call: string
   readonly sql: SqlTemplate
-  /** The column in `sql`; undefined for the number of rows. */
+  /** Undefined for the number of rows. */
   readonly source: Column | RelatedColumn | undefined
   /** The rows that an aggregate is computed from; all of them if omitted. */
   readonly condition?: Condition
@@ -181,48 +167,41 @@ export interface RelatedColumn extends Column {
 
 export const isRelated = (column: Column): column is RelatedColumn => 'member' in column
 
-/** How well rows match a search, for an order: a column that no table has. */
+/** How well rows match a search: a column that no table has. */
 export interface Relevance extends Column { readonly match: Match }
 
 export const isRelevance = (column: Column): column is Relevance => 'match' in column
 
-/** Whether a column of groups is computed. */
 export const isComputed = (column: Column): column is ComputedColumn => 'call' in column
 
-/**
- * Turns rows into groups: the columns of the plan are those of `by`, then `aggregates`. Without columns in `by` all
- * rows are one group.
- */
+/** The columns of the plan are `by`, then `aggregates`. Without columns in `by` all rows are one group. */
 export interface Groups {
   readonly by: ReadonlyArray<Column | ComputedColumn | RelatedColumn>
   readonly aggregates: readonly ComputedColumn[]
   /** The members of which they use columns, and the members of these that are in between. */
   readonly members?: readonly OneMember[]
-  /** A condition on the columns of the plan. */
+  /** On the columns of the plan. */
   readonly having: Condition
 }
 
-/** The whole numbers from `least` to `most`; none if `most` is smaller. */
+/** From `least` to `most`; none if `most` is smaller. */
 export interface RowRange {
   readonly least: number
-  /** Infinity if there is no upper bound. */
+  /** Infinity without an upper bound. */
   readonly most: number
 }
 
-/** The common fields of plans of every verb. */
 interface Common {
   readonly table: Table
-  /** Set if one plain statement is not enough, because several must run or the change may have to be undone. */
+  /** One plain statement is not enough: several must run or the change may have to be undone. */
   readonly inTransaction?: true
   /** Checks of foreign keys to tables for which the grant has rules. The rows are looked up after the write. */
   readonly foreignKeyChecks?: readonly ForeignKeyCheck[]
-  /**
-   * Set if only the written rows show whether they satisfy the rules of the grant. They are looked up after the write.
-   */
+  /** Only the written rows show whether they satisfy the rules of the grant. */
   readonly afterWrite?: AfterWrite
 }
 
-/** The check of the written rows, and the key by which they are found again. */
+/** The written rows are found again by the key. */
 export interface AfterWrite {
   readonly rules: Condition
   readonly foreignKeys: readonly WrittenForeignKey[]
@@ -230,16 +209,15 @@ export interface AfterWrite {
   readonly given: readonly ForeignKeyCheck[]
 }
 
-/** A foreign key to a table for which a grant has rules. */
+/** A table for which a grant has rules. */
 interface ForeignKeyTarget {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
   readonly table: Table
-  /** The columns of that table to which the key refers. */
   readonly columns: readonly Column[]
 }
 
-/** A foreign key whose values only the written rows show. */
+/** Only the written rows show its values. */
 export interface WrittenForeignKey extends ForeignKeyTarget {
   /** The columns of the key in the written rows. */
   readonly from: readonly Column[]
@@ -247,7 +225,7 @@ export interface WrittenForeignKey extends ForeignKeyTarget {
   readonly rules: Condition
 }
 
-/** A foreign key, and the rows of the other table that must exist. */
+/** The rows of the other table must exist. */
 export interface ForeignKeyCheck extends ForeignKeyTarget {
   readonly lookups: readonly Lookup[]
   /** Selects the rows of all look-ups at once, if they can be distinguished. */
@@ -276,53 +254,51 @@ export interface SelectPlan extends Common {
   readonly condition: Condition
   readonly order: readonly Order[]
   readonly limit: number
-  /** The number of rows to read, if it is another one: one more shows whether another page follows. */
+  /** Another number of rows: one more shows whether another page follows. */
   readonly read?: number
   readonly lock?: RowLock
-  /** Set if the answer says where the next page begins. */
+  /** The response says where the next page begins. */
   readonly page?: Page
-  /** Set if the answer has the number of rows that the condition selects, counted up to a limit. */
+  /** The response has the number of selected rows, counted up to a limit. */
   readonly total?: { readonly limit: number | undefined }
-  /** The number of rows that the answer may have. */
+  /** The number of rows that the response may have. */
   readonly expect?: RowRange
-  /** The members of each row. */
   readonly members?: readonly Member[]
-  /** Orders the rows by the first of these conditions that they satisfy. */
+  /** Rows are ordered by the first of these conditions that they satisfy. */
   readonly sequence?: readonly Condition[]
 }
 
-/** The common fields of members of all kinds. */
 interface MemberOf {
   readonly name: string
   readonly table: Table
   readonly on: readonly Pair[]
-  /** The filters of the member, and the rules of the grant. */
+  /** The filters and the rules of the grant. */
   readonly condition: Condition
 }
 
-/** At most one row of another table, joined to the statement of the row. */
+/** At most one row, joined to the statement of the row. */
 export interface OneMember extends MemberOf {
   readonly kind: 'one'
   readonly columns: readonly Column[]
   readonly members: readonly Member[]
 }
 
-/** Rows of another table, read by statements of their own. */
+/** Read by statements of their own. */
 export interface ManyMember extends MemberOf {
   readonly kind: 'many'
   readonly columns: readonly Column[]
   readonly members: readonly Member[]
-  /** The order, without the columns that have the same value in all related rows. */
+  /** Without the columns that have the same value in all related rows. */
   readonly order: readonly Order[]
-  /** The maximum number of related rows for each row. */
+  /** The most related rows of each row. */
   readonly limit: number
-  /** Set if the answer has the first row, or null, in place of a list. The limit is 1. */
+  /** The response has the first row, or null, in place of a list. The limit is 1. */
   readonly isObject?: true
-  /** The index by which related rows are found, if the engine might use another one. */
+  /** Finds related rows, if the engine might use another one. */
   readonly index: MemberIndex | undefined
 }
 
-/** Values computed from all related rows, read by statements of their own. */
+/** Computed from all related rows, by statements of their own. */
 export interface ComputedMember extends MemberOf {
   readonly kind: 'computed'
   readonly columns: readonly ComputedColumn[]
@@ -331,15 +307,12 @@ export interface ComputedMember extends MemberOf {
 
 export type Member = OneMember | ManyMember | ComputedMember
 
-/** Members that are read by statements of their own. */
+/** Read by statements of their own. */
 export type ListMember = ManyMember | ComputedMember
 
 export interface MemberIndex {
   readonly index: Index
-  /**
-   * The direction in which the columns of `on` are read together with the order; undefined if the index does not have
-   * the order.
-   */
+  /** In it the columns of `on` are read together with the order; undefined if the index does not have the order. */
   readonly direction: Order['direction'] | undefined
 }
 
@@ -357,38 +330,33 @@ export type Page =
   }
   | { readonly by: 'offset', readonly offset: number }
 
-/** Counts the rows that a condition selects. */
 export interface CountPlan {
   readonly verb: 'count'
   readonly table: Table
   readonly condition: Condition
-  /** The number at which the count stops; undefined to count all rows. */
+  /** The count stops there; undefined to count all rows. */
   readonly limit: number | undefined
-  /** Locks the rows that are counted. */
   readonly lock?: RowLock
 }
 
 export interface InsertPlan extends Common, WriteOptions {
   readonly verb: 'insert'
-  /** In the order in which they are written: one row, unless `data` is a list. */
+  /** In the order in which they are written: one, unless `data` is a list. */
   readonly rows: readonly PlannedRow[]
-  /** Whether `data` is a list. */
   readonly isList: boolean
-  /** Set for an upsert. */
+  /** For an upsert. */
   readonly conflict?: Conflict | undefined
-  /** Set if the answer says what became of each row. */
+  /** The response says what became of each row. */
   readonly outcomes?: true
-  /** How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete. */
+  /** By the columns of rows (src/plan/writes.ts). Empty until the plan is complete. */
   readonly writes: ReadonlyMap<readonly Column[], Writes>
-  /** The unique key by which the rows to return are found. */
+  /** Unique; the rows to return are found by it. */
   readonly key?: readonly Column[]
-  /**
-   * Set for an upsert whose rows are written singly, because only the number that the database reports identifies them.
-   */
+  /** Rows of an upsert are written singly, because only the number that the database reports identifies them. */
   readonly isNumbered?: true
 }
 
-/** How rows with the same columns are written. It depends on no value, so requests share it. */
+/** For rows with the same columns. It depends on no value, so requests share it. */
 export interface Writes {
   /**
    * `insert`: the row is new. `guarded`: by the statement of an upsert. `look-up`: the row that exists is found by the
@@ -396,29 +364,28 @@ export interface Writes {
    */
   readonly way: 'insert' | 'guarded' | 'look-up' | 'insert-first'
   readonly why: string
-  /** The columns in which NULL makes the way `ofNull`. */
+  /** NULL in them makes the way `ofNull`. */
   readonly nulls: readonly Column[]
   readonly ofNull?: Pick<Writes, 'way' | 'why'>
-  /** The columns of the rows. */
   readonly columns: readonly Column[]
-  /** The columns that are written to a row that exists. */
+  /** Written to a row that exists. */
   readonly written: readonly Column[]
-  /** The column of the named key in which the database numbers rows that omit it. */
+  /** In the named key: the database numbers rows that omit it. */
   readonly number: Column | undefined
   /**
    * The column whose value in the row that exists the statement reports, for a request of one row: the id, if it is a
    * number that the database gives, or if the row could not be found by its key.
    */
   readonly reported: Column | undefined
-  /** Whether a request of one row may need a select for its id. */
+  /** A request of one row may need a select for its id. */
   readonly readsId: boolean
   /** Why rows are written in the order of `data`; undefined if they may be sorted by the key. */
   readonly keepsOrder: string | undefined
   /** Whether a row is looked up by its key if another unique key refuses it. */
   readonly looksUpRefused: boolean
-  /** Whether the database takes a number for the row before it finds the row that exists, and may have none left. */
+  /** The database takes a number for the row before it finds the row that exists, and may have none left. */
   readonly takesNumber: boolean
-  /** Whether a trigger may give the row the key of one that exists, which only the statement finds. */
+  /** A trigger may give the row the key of one that exists, which only the statement finds. */
   readonly hidesKey: boolean
   /** Why each row has a statement of its own; undefined if it needs none. */
   readonly apart: string | undefined
@@ -430,18 +397,18 @@ export interface Writes {
 export interface PlannedRow {
   /** The position in `data`. */
   readonly index: number
-  /** Rows with the same columns in a row share this array. */
+  /** Consecutive rows with the same columns share it. */
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
   readonly parameters: readonly Given[]
 }
 
-/** The value that the request gives to a column; null if there is none. */
+/** Null if the request gives none. */
 export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Given {
   return parameters[columns.indexOf(column)] ?? null
 }
 
-/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
+/** Of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
 export function boundValue (parameter: Given | undefined): Parameter {
   if (parameter === undefined || parameter instanceof Hole || isMoment(parameter)) {
     throw new Error('a value of the plan has not been bound')
@@ -460,30 +427,28 @@ export interface Conflict {
     | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
-  /** The condition that the row that exists must satisfy; otherwise the key is violated. */
+  /** Of the row that exists; otherwise the key is violated. */
   readonly within?: Condition
 }
 
-/** What the answer has of each written row. */
+/** In the response, for each written row. */
 export interface Returned {
   readonly columns: readonly Column[]
-  /** None of them is computed. */
+  /** None is computed. */
   readonly members?: readonly Member[] | undefined
 }
 
-/** The options of a write. */
 export interface WriteOptions {
   readonly inTransaction?: true
   readonly returning?: Returned
-  /** Set if the change is undone. */
+  /** The change is undone. */
   readonly dryRun?: true
 }
 
-/** The options of an update or delete. */
 export interface ChangeOptions extends WriteOptions {
-  /** The number of rows that the condition may match. */
+  /** Rows that the condition may match. */
   readonly expect?: RowRange
-  /** Maximum number of rows that the condition may match, by the setting `limits.changed`. */
+  /** Rows that the condition may match, by the setting `limits.changed`. */
   readonly maximum?: number
 }
 
@@ -491,17 +456,17 @@ export interface UpdatePlan extends Common, ChangeOptions {
   readonly verb: 'update'
   readonly assignments: readonly Assignment[]
   readonly condition: Condition
-  /** The unique key by which the rows to check or to return are found again. */
+  /** Unique; the rows to check or to return are found again by it. */
   readonly key?: readonly Column[]
   /** Rows that get values of their own; `assignments` is empty, and `condition` applies to all of them. */
   readonly keyed?: KeyedUpdates
-  /** Maximum number of rows that are changed, for engines that have LIMIT here. */
+  /** Of changed rows, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
-/** The entries of an update of many rows, in the order of `data`. */
+/** In the order of `data`. */
 export interface KeyedUpdates {
-  /** A unique key without nullable columns. */
+  /** Unique, without nullable columns. */
   readonly key: readonly Column[]
   /** `values`: of the key. `update`: what is written to the row that has them; its condition is of the rules. */
   readonly entries: ReadonlyArray<{ readonly values: ReadonlyArray<Parameter | Hole>, readonly update: UpdatePlan }>
@@ -510,13 +475,13 @@ export interface KeyedUpdates {
 export interface DeletePlan extends Common, ChangeOptions {
   readonly verb: 'delete'
   readonly condition: Condition
-  /** Maximum number of rows that are deleted, for engines that have LIMIT here. */
+  /** Of deleted rows, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
-/** The columns that rows of the answer can have, by name: those of the table or, with groups, of the result. */
+/** By name: those of the table or, with groups, of the result. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
   const isGrouped = plan.verb === 'select' && plan.groups !== undefined
   return isGrouped ? new Map(plan.columns.map((column) => [column.name, column])) : plan.table.columns

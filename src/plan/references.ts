@@ -9,19 +9,19 @@ import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import { Holes, StandIn, type StandIns } from './holes.ts'
 
-/** The first step of a JSON Pointer (RFC 6901), which is an index. */
+/** Of a JSON Pointer (RFC 6901): an index. */
 const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
 /** What no JSON Pointer contains. */
 const NO_ESCAPE = /~(?![01])/
 
-/** Where a reference leads: steps in the result of an operation. */
+/** Steps in the result of an operation. */
 export interface Target { readonly operation: number, readonly steps: readonly string[] }
 
 interface Reference { readonly $ref: string }
 
 /**
- * Reads a value in an operation; undefined if it is no reference. `index`: that of the operation. @throws INVALID_BODY
- * for a reference that is not a JSON Pointer or does not lead to an earlier operation
+ * Undefined if it is no reference. `index`: of the operation. @throws INVALID_BODY for a reference that is not a JSON
+ * Pointer or does not lead to an earlier operation
  */
 export function readReference (given: unknown, index: number, path: Path): Target | undefined {
   if (!isObject(given) || !Object.hasOwn(given, '$ref') || Object.keys(given).length !== 1) return undefined
@@ -35,10 +35,10 @@ export function readReference (given: unknown, index: number, path: Path): Targe
   throw at(path, invalidBody('"$ref" must lead to the result of an earlier operation'))
 }
 
-/** The references of an operation. `index`: that of the operation. `find`: finds their values, if they are known. */
+/** `index`: of the operation. `find`: their values, if they are known. */
 export class References implements StandIns {
   readonly holes = new Holes()
-  /** The objects in the body that the planner has read as references. */
+  /** Objects in the body that the planner has read. */
   readonly targets = new Map<object, Target>()
   readonly #index: number
   readonly #find: ((target: Target) => unknown) | undefined

@@ -1,4 +1,4 @@
-/** Plans `on`: the columns that relate the rows of two tables, and the index that finds them. */
+/** `on`: the columns that relate the rows of two tables, and the index that finds them. */
 import { baseTable, type Column, type IndexPart, partsOf, type Table } from '../catalog/catalog.ts'
 import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
 import { at, invalidBody, mayBeNew, type Path } from '../errors.ts'
@@ -7,22 +7,20 @@ import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 
-// Whether one row of another table is related or many, which depends on the columns that filters hold equal.
-
-/** The equal columns before the filters are planned: those of the rules of the grant. */
+/** Before the filters are planned: by the rules of the grant. */
 export const startEqualColumns = ({ granted }: Pick<Table, 'granted'>): EqualColumns => ({
   certain: new Set(),
   all: new Set(granted?.rules.filter((rule) => onlyValueOf(rule) !== undefined).map(({ column }) => column))
 })
 
-/** Whether at most one row is related, because the columns contain a unique key. */
+/** At most one row is related, because the columns contain a unique key. */
 export function isOne (table: Table, on: readonly Pair[], equalColumns?: EqualColumns): boolean {
   return rowKeysOf(table).some((key) =>
     key.every((column) => equalColumns?.certain.has(column) === true || on.some(({ other }) => other === column))
   )
 }
 
-/** Plans `on`, or finds the only relation by foreign keys. @throws INVALID_BODY */
+/** Or finds the only relation by foreign keys. @throws INVALID_BODY */
 export function planOn (
   on: Readonly<Record<string, string>> | undefined,
   {
@@ -94,7 +92,7 @@ function describeKinds ({ column, other }: Pair, { engine }: Table): string {
 const isReversed = (parts: readonly IndexPart[], order: readonly Order[]): boolean =>
   parts[0]?.descending !== (order[0]?.direction === 'desc')
 
-/** Whether parts of an index have the order, read in one direction. */
+/** Read in one direction. */
 export function haveOrder (parts: readonly IndexPart[], order: readonly Order[]): boolean {
   const reversed = isReversed(parts, order)
   return order.every(({ column, of, inside, direction, isNullGreatest }, index) => {
@@ -106,9 +104,8 @@ export function haveOrder (parts: readonly IndexPart[], order: readonly Order[])
 }
 
 /**
- * The index by which related rows are found. It begins with columns of `on` and those that filters hold equal. An index
- * that also has the order, read in one direction, is preferred, then the one with most of these columns. Undefined if
- * there is none.
+ * It begins with columns of `on` or that filters hold equal. One that also has the order, read in one direction, is
+ * preferred, then the one with most of these columns.
  */
 export function findMemberIndex (
   table: Table,

@@ -1,17 +1,17 @@
-/** Finds the keys by which a write finds its rows again. */
+/** A write finds its rows again by these keys. */
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { type Assignment, boundValue } from './plan.ts'
 
-/** The keys of tables of the catalog, which do not change. */
+/** By tables of the catalog, which do not change. */
 const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
 
 /**
- * The unique keys of the catalog's table, because the answer does not show them: the primary key, then those of NOT
- * NULL columns, then others, with fewer columns first. Keys with an expression, the beginning of a text or a column
- * that cannot be compared are left out.
+ * Those of the catalog's table, because the answer does not show them: the primary key, then those of NOT NULL columns,
+ * then others, with fewer columns first. Keys with an expression, the beginning of a text or a column that cannot be
+ * compared are left out.
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
   const base = baseTable(table)
@@ -36,7 +36,7 @@ function findRowKeys ({ columns, primaryKey, indexes }: Table): ReadonlyArray<re
   ]
 }
 
-/** The columns of a key; undefined if it has none, an expression, or a column that is not in the table. */
+/** Undefined if it has none, an expression, or a column that is not in the table. */
 export function findColumns (
   columns: Table['columns'],
   names: ReadonlyArray<string | null>
@@ -45,15 +45,14 @@ export function findColumns (
   return found.length > 0 && found.every((column) => column !== undefined) ? found : undefined
 }
 
-/** Whether the index compares whole values of columns: neither beginnings of texts nor expressions. */
+/** Neither beginnings of texts nor expressions. */
 export const isWhole = ({ parts }: Index): boolean => parts.every(({ column, prefix }) => column !== null && !prefix)
 
-/** The unique index of these columns. */
 export const findUniqueIndex = (table: Table, key: readonly Column[]): Index | undefined =>
   baseTable(table).indexes.find((index) => index.unique && index.ordered && isWhole(index) &&
     index.parts.length === key.length && index.parts.every(({ column }) => key.some(({ name }) => name === column)))
 
-/** Whether a write of these columns may change the index: it has one of them, or what the database computes. */
+/** It has one of them, or what the database computes. */
 export function mayHold ({ parts }: Index, written: readonly Column[], table: Table): boolean {
   const { columns } = baseTable(table)
   return parts.some(({ column }) => {
@@ -62,19 +61,18 @@ export function mayHold ({ parts }: Index, written: readonly Column[], table: Ta
   })
 }
 
-/** Whether a write of these columns may change a unique key of the table. */
 export const mayChangeKey = (table: Table, written: readonly Column[]): boolean =>
   baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
 
-/** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
+/** For the rows of `$match` on MySQL and MariaDB. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))
 
 const mayBeNull = (key: readonly Column[]): boolean => key.some(({ nullable }) => nullable)
 
 /**
- * A key that identifies the rows before and after an update: one that the update does not change, or else one whose new
- * values are known. Nullable keys are the last choice, because a row whose key is NULL cannot be found.
+ * One that the update does not change, or else whose new values are known. Nullable keys are the last choice, because a
+ * row whose key is NULL cannot be found.
  */
 export function findUpdateKey (table: Table, assignments: readonly Assignment[]): readonly Column[] | undefined {
   const keys = rowKeysOf(table)
@@ -93,20 +91,19 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
   return find(isUnchanged, false) ?? find(isKnown, false) ?? find(isUnchanged, true) ?? find(isKnown, true)
 }
 
-/** Whether the new value of an update operator can be computed exactly: `$inc` of an integer. */
+/** `$inc` of an integer can be computed exactly. */
 const isSum = ({ type }: Column, parameter: unknown): parameter is bigint =>
   type.wholeNumbers === true && typeof parameter === 'bigint'
 
 /**
- * The value by which a row with this parameter is found, as a select shows it: CHAR, for example, loses trailing
- * spaces, without which not every collation would find the row.
+ * As a select shows it: CHAR, for example, loses trailing spaces, without which not every collation would find the row.
  */
 export function storedKey ({ type }: Column, parameter: Value): Value {
   const shown = parseExactJson(type.storedJson(parameter))
   return shown === null ? parameter : type.read(shown)
 }
 
-/** The values of a key after an update. `values`: those before it, in the order of the key. */
+/** `values`: before the update, in the order of the key. */
 export function keyAfter (
   key: readonly Column[],
   values: readonly Value[],

@@ -1,4 +1,3 @@
-/** Applies the rules of a grant to a plan. */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { at, permissionDenied, type ServiceError, unsupported } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
@@ -12,7 +11,7 @@ import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 import { factsOf } from './writes.ts'
 
-/** Adds the rules to the condition of a plan that writes no values. */
+/** For a plan that writes no values. */
 export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
   const { table: { granted } } = plan
   if (granted === undefined) return plan
@@ -20,7 +19,7 @@ export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
   return Object.freeze(restricted)
 }
 
-/** Adds the rules to the condition, and checks that the values satisfy them. @throws PERMISSION_DENIED */
+/** The values must satisfy the rules. @throws PERMISSION_DENIED */
 export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
   const { table: { granted } } = plan
   if (granted === undefined) return plan
@@ -30,7 +29,7 @@ export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
   )
 }
 
-/** Adds the values that the rules give, and checks that the rows satisfy them. @throws PERMISSION_DENIED */
+/** With the values that the rules give; the rows must satisfy them. @throws PERMISSION_DENIED */
 export function restrictInsert (plan: InsertPlan): InsertPlan {
   const { table: { granted } } = plan
   if (granted === undefined) return plan
@@ -38,7 +37,7 @@ export function restrictInsert (plan: InsertPlan): InsertPlan {
   return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
 }
 
-/** `planKnown`: plans the checks of the foreign keys whose values are known before the write. */
+/** `planKnown`: for values that are known before the write. */
 function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
   plan: P,
   granted: GrantedAccess,
@@ -62,8 +61,8 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
 }
 
 /**
- * The checks of the rows of an upsert as they are given, where a row that exists may get or keep other values: MySQL
- * looks for their parents first, so that a hidden one must be refused as well.
+ * Of an upsert, where a row that exists may get or keep other values: MySQL looks for their parents first, so that a
+ * hidden one must be refused as well.
  */
 function checksOfGiven (plan: InsertPlan | UpdatePlan, { parents, ...granted }: GrantedAccess): ForeignKeyCheck[] {
   if (plan.verb !== 'insert' || plan.conflict === undefined || factsOf(plan.table).altersNew) return []
@@ -72,7 +71,7 @@ function checksOfGiven (plan: InsertPlan | UpdatePlan, { parents, ...granted }: 
     [...planGiven(() => planForeignKeyChecks('given', rows, { ...granted, parents: [parent] }))])
 }
 
-/** Returns no checks if the values are not known before the write. */
+/** None if the values are not known before the write. */
 function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKeyCheck[] {
   try {
     return plan()
@@ -83,8 +82,8 @@ function planGiven (plan: () => readonly ForeignKeyCheck[]): readonly ForeignKey
 }
 
 /**
- * Tests the written columns; the others keep satisfying their rules. The result of an update operator is unknown, so it
- * is rejected.
+ * Columns that are not written keep satisfying their rules. The result of an update operator is unknown, so it is
+ * refused.
  */
 function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]): void {
   for (const rule of rules) {
@@ -95,10 +94,7 @@ function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]
   }
 }
 
-/**
- * Adds the values that rules give to omitted columns of an inserted row; undefined if the row does not satisfy the
- * rules.
- */
+/** With the values that rules give to omitted columns; undefined if the row does not satisfy the rules. */
 function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] | undefined {
   const completed = [...assignments]
   for (const rule of rules) {
@@ -142,7 +138,7 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   }
 }
 
-/** Checks the foreign keys of new rows, and of rows that exist once they are updated. */
+/** Of new rows, and of rows that exist once they are updated. */
 function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): ForeignKeyCheck[] {
   if (granted.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
@@ -150,16 +146,14 @@ function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: G
   return [...planForeignKeyChecks('insert', written, granted), ...planForeignKeyChecks('update', changed, granted)]
 }
 
-/** The message does not name the column, because the grant may not see it. */
+/** It does not name the column, because the grant may not see it. */
 export const rowRefused = () => permissionDenied('The row would not satisfy the rules of the grant')
 
-// Plans a check of the written rows if only they show whether they satisfy the rules of a grant, because the database
-// computes some values.
+// Only the written rows show whether they satisfy the rules of a grant if the database computes some values.
 
 /**
- * Adds the look-up of the written rows, if it is needed. `foreignKeys`: those whose values only the written rows show.
- * `given`: the same with the values of the request. @throws NOT_SUPPORTED if the rows could not be found again, or the
- * write could not be undone
+ * `foreignKeys`: only the written rows show their values. `given`: the same with the values of the request. @throws
+ * NOT_SUPPORTED if the rows could not be found again, or the write could not be undone
  */
 function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   plan: P,
@@ -191,7 +185,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   }
 }
 
-/** Whether rows can be found after they were inserted; those of an upsert by the key of the conflict. */
+/** For an upsert, by the key of the conflict. */
 function isFoundAgain ({ table, rows, conflict }: InsertPlan): boolean {
   if (conflict === undefined) return rows.every((row) => findInsertKey(table, [row]) !== undefined)
   if (keepsKey(conflict)) return true

@@ -1,4 +1,4 @@
-/** One rule of a grant on one column: as a condition, and as a test of a value that is written. */
+/** On one column: as a condition, and as a test of a written value. */
 import { type Column, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
 import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'
@@ -8,19 +8,15 @@ import type { Assignment, Condition, Given, UpdatePlan } from './plan.ts'
 import { Hole } from './holes.ts'
 import { factsOf } from './writes.ts'
 
-/** The condition that is true for the rows that satisfy the rules. */
 export function planRules (rules: readonly Rule[]): Condition {
   return combine('and', rules.flatMap(({ column, tests }) => tests.map((test) => planTest(column, test))))
 }
 
-/** The rules and a condition. The rules come first: their columns are usually the first ones of an index. */
+/** The rules come first: their columns are usually the first ones of an index. */
 export const within = (rules: readonly Rule[], condition: Condition): Condition =>
   combine('and', [planRules(rules), condition])
 
-/**
- * Adds the rules of the grant to a condition, so that no other row is found. They are not folded, because they are no
- * filters of the client.
- */
+/** The rules are not folded, because they are no filters of the client. */
 export const withinRules = ({ granted }: Table, condition: Condition): Condition =>
   granted === undefined ? condition : within(granted.rules, condition)
 
@@ -38,7 +34,7 @@ function planTest (column: Column, test: RuleTest): Condition {
   }
 }
 
-/** The only value that the rule allows; undefined if it allows several. */
+/** Undefined if the rule allows several. */
 export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   const equality = tests.find((test) => test.kind === 'in' && test.values.length === 1)
   if (equality?.kind !== 'in') return undefined
@@ -46,10 +42,7 @@ export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   return value === null ? null : toStored(column, value)
 }
 
-/**
- * Whether a row with this value in the column satisfies the rule. A moment does not, because it is not known before the
- * write. The value of a hole is tested when it is known.
- */
+/** A moment does not, because it is not known before the write. The value of a hole is tested when it is known. */
 export function satisfies (rule: Rule, parameter: Given): boolean {
   if (parameter instanceof Hole) {
     parameter.tests.push((value) => satisfies(rule, value))
@@ -83,12 +76,12 @@ const holds: Readonly<Record<'>' | '>=' | '<' | '<=', (order: number) => boolean
 
 const toStored = ({ type }: Column, value: Value): Value => type.stored === undefined ? value : type.stored(value)
 
-// Hides the effect of writes to columns that a grant does not see. Neither the counts nor the rows of an answer may
-// show whether such a column had the written value before, so every matched row counts as updated.
+// Neither the counts nor the rows of a response may show whether a column that the grant does not see had the written
+// value before, so every matched row counts as updated.
 
 /**
- * Whether a write to these columns may write a hidden one, which a BEFORE UPDATE trigger may do too. A column with an
- * equality rule is not hidden, because its value is the same in all rows of the grant.
+ * A BEFORE UPDATE trigger may write a hidden column too. A column with an equality rule is not hidden, because its
+ * value is the same in all rows of the grant.
  */
 export function writesHidden (table: Table, written: readonly Column[]): boolean {
   const { columns, granted } = table
@@ -100,8 +93,8 @@ export function writesHidden (table: Table, written: readonly Column[]): boolean
 }
 
 /**
- * The additional assignments if a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP
- * only if a value changes, and `returning` would show that.
+ * If a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP only if a value changes, and
+ * `returning` would show that.
  */
 export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
   if (!writesHidden(table, written)) return []
@@ -113,7 +106,6 @@ export function touchedBy (table: Table, written: readonly Column[]): Assignment
   })
 }
 
-/** Adds these assignments to an update. */
 export function withTouched (plan: UpdatePlan): UpdatePlan {
   if (plan.table.granted === undefined) return plan
   const touched = touchedBy(plan.table, plan.assignments.map(({ column }) => column))

@@ -1,4 +1,3 @@
-/** Plans `returning`, `expect` and `dryRun` of a write, and the setting `limits.changed`. */
 import type { Expect, InsertBody, UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
@@ -10,9 +9,7 @@ import type {
 import type { StandIns } from './holes.ts'
 import { factsOf } from './writes.ts'
 
-// The number of rows that a request expects.
-
-/** Plans `expect`: a number, or bounds that must all hold. */
+/** `expect`: a number, or bounds that must all hold. */
 export function planRange (expect: Expect): RowRange {
   const { $eq, $gt, $gte, $lt, $lte } = typeof expect === 'number' ? { $eq: expect } as Exclude<Expect, number> : expect
   return {
@@ -24,7 +21,7 @@ export function planRange (expect: Expect): RowRange {
 const thereAre = (bound: string, count: number): string =>
   count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
 
-/** Describes the expected number of rows, for messages. */
+/** For messages. */
 function describeRange ({ least, most }: RowRange): string {
   if (most < least) return 'no number is within its bounds'
   const range =
@@ -40,7 +37,7 @@ function describeRange ({ least, most }: RowRange): string {
 
 const isGiven = (bound: number | undefined): bound is number => bound !== undefined
 
-/** Returns EXPECTATION_FAILED if the number of rows is not in the range, else undefined. */
+/** EXPECTATION_FAILED, or undefined. */
 export function findUnexpected (range: RowRange, count: number, table: string): ServiceError | undefined {
   const { least, most } = range
   if (count >= least && count <= most) return undefined
@@ -49,26 +46,23 @@ export function findUnexpected (range: RowRange, count: number, table: string): 
   return at(['expect'], expectationFailed(`${found} in "${table}" for these filters, and ${describeRange(range)}`))
 }
 
-/** Limits on the filters of one body. */
+/** For the filters of one body. */
 export interface FilterLimits {
-  /** Nested levels of combinators such as `$and` and `$not`. */
+  /** Of combinators such as `$and` and `$not`. */
   readonly depth: number
-  /** Conditions on columns. */
+  /** On columns. */
   readonly conditions: number
-  /** Values, summed over all lists. */
+  /** In all lists. */
   readonly values: number
-  /** Characters (code points) of one pattern. */
+  /** Of one pattern, in code points. */
   readonly pattern: number
-  /** The counts so far, if the limits apply to several filters or bodies together. */
+  /** Set if the limits apply to several filters or bodies together. */
   readonly counted?: Counted
-  /** Set if values of the body come from elsewhere, such as results of earlier operations. */
+  /** Such as results of earlier operations. */
   readonly standIns?: StandIns
 }
 
-/**
- * The counted conditions and values of lists, the tables that `$some` and `$none` of one body name, and whether it has
- * `$match`.
- */
+/** Conditions, values of lists, tables that `$some` and `$none` of one body name, and whether it has `$match`. */
 export interface Counted {
   conditions: number
   values: number
@@ -76,45 +70,44 @@ export interface Counted {
   tables?: Map<string, NamedBy> | undefined
 }
 
-/** The first path in a body that names a table, and the combinator there: `$some` or `$none`. */
+/** In a body; `by`: `$some` or `$none`. */
 export interface NamedBy { readonly path: Path, readonly by: string }
 
-/** Limits on one body. */
+/** For one body. */
 export interface PlanLimits extends FilterLimits {
   /** Rows that "offset" may skip. */
   readonly offset: number
-  /** Levels and members of "include"; it is refused if omitted. */
+  /** Of "include", which is refused if omitted. */
   readonly include?: { readonly levels: number, readonly members: number }
-  /** Rows that one update or delete may match; any number if omitted. */
+  /** By one update or delete; any number if omitted. */
   readonly changed?: number | undefined
 }
 
 export const startCount = (): Counted => ({ conditions: 0, values: 0 })
 
-/** Returns limits that apply to all filters of a body together. */
+/** For all filters of a body together. */
 export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
   ({ ...limits, counted: limits.counted ?? startCount() })
 
-/** Limits on one request. */
+/** For one request. */
 export interface RequestLimits extends PlanLimits {
   readonly include: NonNullable<PlanLimits['include']>
-  /** Operations in one transaction. */
+  /** In one transaction. */
   readonly operations: number
-  /** Rows of a stream; any number if omitted. */
+  /** Of a stream; any number if omitted. */
   readonly streamRows?: number | undefined
-  /** Size of a row of an import, in bytes, and the number of its rows; any number if omitted. */
+  /** Of a row of an import, in bytes, and the number of rows; any number if omitted. */
   readonly importRow: number
   readonly importRows?: number | undefined
 }
 
-/** Whether a plan needs only one statement, which the database undoes if it fails. */
+/** The database undoes it if it fails. */
 export const isOneStatement = (plan: Plan): boolean =>
   plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
 
-/** Whether an insert writes one new row. */
 export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
-/** @throws NOT_SUPPORTED if writes to the table cannot be undone. `path`: the field of the body that requires it */
+/** `path`: the field that requires it. @throws NOT_SUPPORTED if writes to the table cannot be undone */
 export function requireUndoable (table: Table, path: string): void {
   if (!factsOf(table).hasTransactions) {
     throw unsupported(path, `the engine of table "${table.name}" has no transactions, so that nothing can be undone`)
@@ -124,8 +117,8 @@ export function requireUndoable (table: Table, path: string): void {
 const NONE = Object.freeze({})
 
 /**
- * The options that make one statement not enough; none if the request has none. @throws COLUMN_NOT_FOUND,
- * NOT_SUPPORTED: to be called when all else is planned
+ * Those that make one statement not enough. @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is
+ * planned
  */
 export function planWriteOptions (
   { returning, dryRun, expect }: Pick<InsertBody, 'returning' | 'dryRun'> & Pick<UpdateBody, 'expect'>,
@@ -152,9 +145,9 @@ function planReturning (returning: '*' | readonly string[], table: Table): reado
 }
 
 /**
- * Refuses filters by the rows of views, which may read any table, and of tables that the write itself changes, which
- * MySQL and MariaDB cannot evaluate. Considers the texts of the triggers that the account may see; only the server
- * knows the rest. To be called when all else is planned. @throws NOT_SUPPORTED
+ * Filters by the rows of views, which may read any table, and of tables that the write itself changes, which MySQL and
+ * MariaDB cannot evaluate. Only the triggers that the account may see are known. To be called when all else is planned.
+ * @throws NOT_SUPPORTED
  */
 export function refuseWritten (
   { verb, table }: UpdatePlan | DeletePlan,
@@ -187,12 +180,9 @@ export function refuseWritten (
   }
 }
 
-// Plans `lock` of a select in a transaction.
+// `lock` of a select in a transaction.
 
-/**
- * Returns a plan that locks the rows that it selects. @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would
- * not hold
- */
+/** @throws INVALID_BODY, NOT_SUPPORTED for a table whose locks would not hold */
 export function lockRows (plan: Plan): Plan {
   if (plan.verb === 'select' && plan.groups !== undefined) {
     throw at('/lock', invalidBody('"lock" is not allowed with "groupBy" and "aggregates"'))

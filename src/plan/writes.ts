@@ -1,6 +1,6 @@
 /**
  * Decides how rows are written. Only this file reads what the triggers of a table, its history and its engine do to
- * written rows: the rest of the program reads `factsOf` of the table, and `writesOf` of the rows of an insert.
+ * written rows: the rest reads `factsOf` of the table, and `writesOf` of the rows of an insert.
  */
 import { CacheByTable } from '../cache-by-table.ts'
 import {
@@ -10,35 +10,33 @@ import { getOrCreate } from '../get-or-create.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 
-// What is known of a table.
-
-/** What happens to the rows of a table that are written, whatever the request. */
+/** Of written rows, whatever the request. */
 export interface WriteFacts {
-  /** Whether a trigger may set columns of a new row before it is stored, its key among them. */
+  /** A trigger may set columns of a new row before it is stored, its key among them. */
   readonly fillsNew: boolean
-  /** Whether a trigger may leave out a new row without an error. */
+  /** A trigger may leave out a new row without an error. */
   readonly skipsNew: boolean
-  /** Whether a trigger runs for each new row. */
+  /** A trigger runs for each new row. */
   readonly seesNew: boolean
-  /** Whether a stored new row may have other values than the statement gave, by a trigger. */
+  /** A trigger may give a new row other values than the statement. */
   readonly altersNew: boolean
-  /** Whether rows that triggers insert take numbers between those of the rows of one statement. */
+  /** Rows that triggers insert take numbers between those of the rows of one statement. */
   readonly takesNumbers: boolean
-  /** Whether a trigger runs for each row that an update finds. */
+  /** A trigger runs for each row that an update finds. */
   readonly seesChanged: boolean
-  /** Whether one of them runs before the row is changed. */
+  /** It runs before the row is changed. */
   readonly precedesChange: boolean
-  /** Whether a changed row may have other values than the statement gave, by a trigger. */
+  /** A trigger may give a changed row other values than the statement. */
   readonly altersChanged: boolean
-  /** Whether a trigger may keep a row that is deleted, without an error. */
+  /** A trigger may keep a deleted row, without an error. */
   readonly keepsDeleted: boolean
-  /** Whether also an update that changes no value writes a row of the history, and counts. */
+  /** An update that changes no value writes a row of the history too, and counts. */
   readonly hasHistory: boolean
-  /** Whether a write can be undone. */
+  /** A write can be undone. */
   readonly hasTransactions: boolean
 }
 
-/** The facts of each table. Those of a grant are those of the table that grants share. */
+/** Grants share them. */
 const facts = new WeakMap<Table, WriteFacts>()
 
 export const factsOf = (table: Table): WriteFacts =>
@@ -62,7 +60,7 @@ function findFacts (table: Table): WriteFacts {
   })
 }
 
-/** The columns that an upsert writes to a row that exists. `columns`: those of the new row. */
+/** To a row that exists. `columns`: of the new row. */
 export function writtenColumns ({ key, set }: Conflict, columns: readonly Column[]): readonly Column[] {
   switch (set.kind) {
     case 'given': return columns.filter((column) => !key.includes(column) && set.except?.has(column) !== true)
@@ -71,10 +69,10 @@ export function writtenColumns ({ key, set }: Conflict, columns: readonly Column
   }
 }
 
-/** Whether the database computes the value of the column if an insert omits it. */
+/** If an insert omits it. */
 export const isComputed = ({ generated, defaultComputed }: Column): boolean => generated || defaultComputed === true
 
-/** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
+/** Only the statement of the row finds the row that exists. */
 export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
   key.some((column) => !columns.includes(column) && isComputed(column))
 
@@ -86,10 +84,9 @@ type Decision = Pick<Writes, 'way' | 'why' | 'nulls' | 'ofNull'>
 
 const decided = (way: Writes['way'], why: string): Decision => ({ way, why, nulls: [] })
 
-/** What the way depends on: the values of the rows are not among it. */
+/** Not on values of the rows. */
 type Form = Pick<InsertPlan, 'table' | 'conflict' | 'afterWrite' | 'outcomes'>
 
-/** How rows with these columns are written. */
 function decide (form: Form, columns: readonly Column[]): Writes {
   const { table, conflict } = form
   const ofConflict = conflict === undefined ? OF_NEW : decideUpsert({ ...form, conflict }, columns)
@@ -106,7 +103,7 @@ function decide (form: Form, columns: readonly Column[]): Writes {
 
 type OfConflict = Omit<Writes, 'columns' | 'apart' | 'alike' | 'likeness'>
 
-/** How rows are written if no key is named. */
+/** No key is named. */
 const OF_NEW: OfConflict = {
   ...decided('insert', 'no key is named, so the row is new'),
   written: [],
@@ -193,8 +190,8 @@ function decideMiscounted (
 }
 
 /**
- * The column of the named key in which the database gives a new number to a row that omits it, which is inserted;
- * undefined if a trigger may give it the number of a row that exists.
+ * In the named key, the database gives a new number to a row that omits it, which is inserted; undefined if a trigger
+ * may give it the number of a row that exists.
  */
 const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
   factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)
@@ -256,16 +253,16 @@ function findReasonAlike ({ table, conflict }: Form, columns: readonly Column[])
     : undefined
 }
 
-/** The ways of all tables, with their size in bytes, estimated. */
+/** Of all tables, with their size in bytes, estimated. */
 export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500 + 4 * form.length)
 
-/** Forms of rows with more columns are decided each time. */
+/** Longer forms are decided each time. */
 const MAX_FORM = 10_000
 
-/** Of an insert whose row needs no decision. */
+/** A row that needs no decision. */
 export const NO_WRITES: InsertPlan['writes'] = new Map()
 
-/** How the rows of an insert are written, by their columns. One plain row needs no decision. */
+/** By the columns of rows. One plain row needs no decision. */
 export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): InsertPlan['writes'] {
   if (!plan.isList && plan.conflict === undefined && plan.afterWrite === undefined) return NO_WRITES
   const ways = new Map<readonly Column[], Writes>()
@@ -300,14 +297,13 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
   ])
 }
 
-/** How rows with the columns of a row are written. */
 export const writesOf = ({ writes }: Pick<InsertPlan, 'writes'>, { columns }: PlannedRow): Writes =>
   writes.get(columns) ?? ALONE
 
-/** How the only row of a plain insert is written. */
+/** The only row of a plain insert. */
 const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
 
-/** How rows of a plan are written, each way once. */
+/** Each way once. */
 export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly PlannedRow[]): readonly Writes[] {
   if (plan.writes.size === 1) return [writesOf(plan, rows[0] as PlannedRow)]
   const ways = new Set<Writes>()
@@ -315,7 +311,7 @@ export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly Planned
   return [...ways]
 }
 
-/** The way of a row by itself. A value decides only whether it is NULL. */
+/** A value decides only whether it is NULL. */
 export function wayOf (plan: InsertPlan, row: PlannedRow): Pick<Writes, 'way' | 'why'> {
   const writes = writesOf(plan, row)
   const { nulls, ofNull } = writes
@@ -328,8 +324,8 @@ export function wayOf (plan: InsertPlan, row: PlannedRow): Pick<Writes, 'way' | 
 }
 
 /**
- * Why rows are written one by one; undefined if one statement for all of them counts them, fires their triggers and
- * writes them in order as one for each would.
+ * Undefined if one statement for all of them counts them, fires their triggers and writes them in order as one for each
+ * would.
  */
 export function whyOneByOne (plan: InsertPlan, rows: readonly PlannedRow[]): string | undefined {
   if (plan.writes.size === 0) return undefined
@@ -354,8 +350,8 @@ const isAlone = ({ way }: Pick<Writes, 'way'>): boolean => way === 'look-up' || 
 // How an update of many rows, which have been found and locked, changes them.
 
 /**
- * Why each row is updated by a statement of its own; undefined if one statement for all of them, which joins the table
- * with the values, writes the same as one after the other.
+ * Undefined if one statement for all of them, which joins the table with the values, writes the same as one after the
+ * other.
  */
 export function whyUpdatedOneByOne ({ table, key, updates }: {
   readonly table: Table

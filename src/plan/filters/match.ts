@@ -45,7 +45,7 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   }
 }
 
-/** The full-text indexes whose columns the table shows. */
+/** Those whose columns the table shows. */
 export function indexesOfWords ({ indexes }: Table): ReadonlyArray<Index & Required<Pick<Index, 'fullText'>>> {
   return indexes.filter((index) => index.fullText !== undefined) as never
 }
@@ -83,7 +83,7 @@ const isNames = (value: unknown): value is readonly string[] =>
 
 const isMode = (value: unknown): value is Mode => MATCH_MODES.includes(value as Mode)
 
-/** Reads the text, and converts it to the language of the engine. @throws INVALID_VALUE */
+/** In the language of the engine. @throws INVALID_VALUE */
 function readText (given: unknown, path: Path, toSearch: (text: string) => string): string | Hole {
   const name = `"${path.join('.')}"`
   const read = (value: unknown): string => {
@@ -102,7 +102,7 @@ const LETTER = /[\p{L}\p{Nd}]/u
 /** What is between the characters that part a word. */
 const WORDS = /[\p{L}\p{M}\p{Nd}_']+/gu
 
-/** The text in the language of the engine. A word of which a character parts it is a phrase. */
+/** In the language of the engine. A word of which a character parts it is a phrase. */
 function toSearch (text: string, mode: Mode, table: Table): string {
   if (mode === 'boolean') return text
   const phrases = text.split(/\s+/u)
@@ -115,20 +115,19 @@ function toSearch (text: string, mode: Mode, table: Table): string {
 
 const refuse = (path: Path, reason: string) => at(path, invalidBody(`"${path.join('.')}" ${reason}`))
 
-/** The searches that a condition contains. */
 export const matchesIn = (condition: Condition): readonly Match[] =>
   leavesOf(condition).filter((leaf) => leaf.kind === 'match')
 
-/** A condition in one of these is none that every row must pass, also where it is the only one. */
+/** A condition in one of these is not required of every row, even as the only one. */
 const NOT_REQUIRED = ['$or', '$not']
 
-/** The searches that every row must pass. */
+/** Every row must pass them. */
 function requiredMatches (condition: Condition): readonly Match[] {
   if (condition.kind === 'and') return condition.conditions.flatMap(requiredMatches)
   return condition.kind === 'match' && !NOT_REQUIRED.some((name) => condition.path.includes(name)) ? [condition] : []
 }
 
-/** How well the rows match the only search that all of them must pass; undefined if there is none, or several. */
+/** For the only search that all rows must pass; undefined if there is none, or several. */
 export function findRelevance (condition: Condition): Relevance | undefined {
   const [match, another] = requiredMatches(condition)
   if (match === undefined || another !== undefined) return undefined
@@ -138,8 +137,8 @@ export function findRelevance (condition: Condition): Relevance | undefined {
 const RELEVANCE = computedDoubleType()
 
 /**
- * Refuses a search without a key by which the write finds its rows on MySQL and MariaDB (src/sql/compile-write.ts). To
- * be called when all else is planned. @throws NOT_SUPPORTED
+ * By this key a write finds its rows on MySQL and MariaDB (src/sql/compile-write.ts). To be called when all else is
+ * planned. @throws NOT_SUPPORTED
  */
 export function requireSearchKey ({ table, condition }: UpdatePlan | DeletePlan): void {
   const [match] = matchesIn(condition)

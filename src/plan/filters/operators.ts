@@ -1,4 +1,3 @@
-/** How each operator of schemas/filters.ts plans its operand. */
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
 import { canCompare } from '../../catalog/relations.ts'
@@ -20,7 +19,7 @@ import { combine, countCondition, countValues, type FilterScope, requireRoom, re
  */
 export const ESCAPE = '!'
 
-/** Converts a client's pattern to one that uses ESCAPE. A backslash at the end matches itself. */
+/** A backslash at the end matches itself. */
 function toPattern (pattern: string): string {
   return pattern.replace(/\\(.?)|!/gs, (match, escaped: string | undefined) => {
     if (match === ESCAPE) return ESCAPE + ESCAPE
@@ -29,15 +28,13 @@ function toPattern (pattern: string): string {
   })
 }
 
-/** Returns a pattern that matches exactly the text. */
 function escapePattern (text: string): string {
   return text.replace(/[!%_]/g, ESCAPE + '$&')
 }
 
-/** An operand as the client sent it, with its column and its path in the body. */
+/** As the client sent it. */
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
 
-/** How each operator plans its operand. */
 const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> = {
   $eq: (operand) => planEqual(operand, false),
   $ne: (operand) => planEqual(operand, true),
@@ -59,12 +56,11 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
 }
 
 export interface PlannedOperator extends FilterOperator {
-  /** Whether the operator accepts null, for columns of every type. */
+  /** For columns of every type. */
   readonly takesNull: boolean
   readonly plan: (operand: Operand) => Condition
 }
 
-/** The operators by name. */
 export const operators: ReadonlyMap<string, PlannedOperator> = new Map(
   Object.entries<FilterOperator>(OPERATORS).map(([name, operator]) => [
     name,
@@ -76,7 +72,6 @@ export const operators: ReadonlyMap<string, PlannedOperator> = new Map(
   ])
 )
 
-/** Whether an operator can be used with columns of a type. */
 export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember, inside }: ColumnType): boolean {
   if (needs === 'members') return readMember !== undefined
   return needs === 'paths' ? inside !== undefined : includesLevel(comparison, needs)
@@ -97,7 +92,7 @@ function planEqual (operand: Operand, negated: boolean): Condition {
   return { kind: 'compare', column, operator: negated ? '<>' : '=', parameter }
 }
 
-/** An equality with a value that no row has. For NULL it is a constant too, but an inequality is unknown. */
+/** For NULL an equality with a value that no row has is a constant too, but an inequality is unknown. */
 function inNoRow (column: Column, negated: boolean): Condition {
   if (!negated || !column.nullable) return { kind: 'constant', value: negated }
   return { kind: 'null', column, negated, isCompared: true }
@@ -110,8 +105,8 @@ function planIs ({ column, value, path }: Operand): Condition {
 }
 
 /**
- * Compares texts byte by byte and is never unknown: it is false for NULL. The equality is kept in addition to the byte
- * comparison because it can use an index.
+ * Byte by byte, and false for NULL, never unknown. The equality stays beside that comparison because it can use an
+ * index.
  */
 export function isExactly (column: Column, parameter: Value | Hole): Condition {
   return combine('and', [
@@ -121,7 +116,6 @@ export function isExactly (column: Column, parameter: Value | Hole): Condition {
   ])
 }
 
-/** The same for a list of values. */
 export function isExactlyIn (column: Column, parameters: readonly Value[]): Condition {
   const [first, ...others] = parameters
   if (first === undefined) return { kind: 'constant', value: false }
@@ -134,11 +128,11 @@ export function isExactlyIn (column: Column, parameters: readonly Value[]): Cond
   ])
 }
 
-/** Whether an operand is `{"$column": …}`, which is an ordinary value of a JSON column. */
+/** `{"$column": …}` is an ordinary value of a JSON column. */
 const hasColumn = ({ column, value }: Operand): boolean =>
   isFields(value) && '$column' in value && !column.type.structured
 
-/** Compares with another column of the same row. @throws COLUMN_NOT_FOUND, INVALID_VALUE */
+/** Of the same row. @throws COLUMN_NOT_FOUND, INVALID_VALUE */
 function planColumns (operand: Operand, operator: Operator): Condition {
   const { column, value, scope, path } = operand
   const { $column: name, ...rest } = value as Readonly<Record<string, unknown>>
@@ -188,7 +182,7 @@ function planBetween (operand: Operand): Condition {
   return { kind: 'between', column: operand.column, low, high }
 }
 
-/** `convert`: converts the text of the operand to a pattern with ESCAPE. */
+/** `convert`: to a pattern with ESCAPE. */
 function planLike (
   { column, value, scope, path }: Operand,
   convert: (text: string) => string,
@@ -203,7 +197,6 @@ function planLike (
   return { kind: 'like', column, negated, pattern }
 }
 
-/** One member or a list of them. */
 function planHas (operand: Operand): Condition {
   const { column, value, path } = operand
   const read = column.type.readMember as NonNullable<ColumnType['readMember']>
@@ -245,7 +238,7 @@ function readOperand (operand: Operand): Compared {
   return readCompared(operand, readValue)
 }
 
-/** Reads a value, by `read`, or the present time for a column of time. */
+/** By `read`, or the present time for a column of time. */
 function readCompared<R> (
   operand: Operand,
   read: (column: Column, value: unknown, path: Path) => R
@@ -267,14 +260,11 @@ function readList (operand: Operand): unknown[] {
   return operand.value.map((value, index) => withStandIn(value, column, standIns, [...path, index]))
 }
 
-// Plans the filter of one column: a plain value, a list, or an object of operators (operators.ts).
-
-/** Whether a value is a JSON object of the body. */
 export function isFields (value: unknown): value is Record<string, unknown> {
   return isObject(value) && !(value instanceof StandIn)
 }
 
-/** Plans the filter of one column. @throws INVALID_VALUE, INVALID_BODY */
+/** A plain value, a list, or an object of operators. @throws INVALID_VALUE, INVALID_BODY */
 export function planColumnFilter (column: Column, given: unknown, scope: FilterScope, path: Path): Condition {
   const value = withStandIn(given, column, scope.standIns, path)
   const operand = { column, value, scope, path }
@@ -300,8 +290,8 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
 }
 
 /**
- * Plans operators with `"$case": "ignore"` beside them. A collation that ignores letter case is enough, and keeps its
- * index. @throws INVALID_VALUE, INVALID_BODY
+ * With `"$case": "ignore"` beside operators. A collation that ignores letter case is enough, and keeps its index.
+ * @throws INVALID_VALUE, INVALID_BODY
  */
 function planCase ({ column, value, scope, path }: Operand): Condition {
   const { $case: given, ...rest } = value as Readonly<Record<string, unknown>>
@@ -327,7 +317,7 @@ function planCase ({ column, value, scope, path }: Operand): Condition {
 const refuseCase = (column: Column, path: Path): ServiceError =>
   at(path, invalidValue(column.name, `${describeType(column)} has no letter case for "$case"`))
 
-/** Only columns of MySQL and MariaDB have a character set. */
+/** Columns of MySQL and MariaDB alone have a character set. */
 const ignoresCase = ({ collation = '', charset }: Column): boolean =>
   charset === undefined ? collation === 'NOCASE' : collation.endsWith('_ci')
 
@@ -347,10 +337,7 @@ function inLowerCase (condition: Condition): Condition {
   }
 }
 
-/**
- * Whether an object contains operators. For JSON and geometry columns, an object with any key that does not begin with
- * `$` is a value.
- */
+/** For JSON and geometry columns, an object with any key that does not begin with `$` is a value. */
 function hasOperators (column: Column, value: Record<string, unknown>): boolean {
   const keys = objectKeys(value)
   const isOperator = (key: string): boolean => key.startsWith('$')
@@ -365,7 +352,7 @@ function unknownOperator (name: string, { column, path }: Operand): ServiceError
   return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
-/** Plans one operator on one column. @throws INVALID_VALUE, INVALID_BODY */
+/** @throws INVALID_VALUE, INVALID_BODY */
 export function planOperator (name: string, given: Operand): Condition {
   const { column, scope, path } = given
   const operator = operators.get(name)

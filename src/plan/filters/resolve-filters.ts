@@ -1,4 +1,4 @@
-/** Plans `filters`: combinators in this file, the filter of one column in operators.ts. */
+/** Combinators are here, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
 import type { Table, TableSource } from '../../catalog/catalog.ts'
@@ -18,7 +18,7 @@ import {
   type RowScope
 } from './scope.ts'
 
-// Plans `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
+// `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
 
 /**
  * A row must satisfy all members, whose form has been checked (src/request/check-fields.ts). @throws INVALID_BODY,
@@ -48,7 +48,6 @@ function planRelated (members: unknown, scope: FilterScope, path: Path): Conditi
   )
 }
 
-/** The path of the name of the table of a member. */
 const tablePathOf = ({ table }: Related, path: Path): Path => table === undefined ? path : [...path, 'table']
 
 function planMember (name: string, member: Related, scope: RowScope, path: Path): Condition {
@@ -90,7 +89,7 @@ function planCount (
   return { least: Math.max(least, $between?.[0] ?? 0), most: Math.min(greatest, $between?.[1] ?? Infinity) }
 }
 
-/** Whether the number of rows is in the range: there is a row after `least - 1` others, and none after `most`. */
+/** There is a row after `least - 1` others, and none after `most`. */
 function countRows (exists: Exists, { least, most }: RowRange): Condition {
   if (most < least || most < 0) return { kind: 'constant', value: false }
   return combine('and', [
@@ -99,10 +98,7 @@ function countRows (exists: Exists, { least, most }: RowRange): Condition {
   ])
 }
 
-/**
- * Plans `table`, `filters` and `on` of a member. `scope`: that of the rows that have the member. @throws INVALID_BODY,
- * COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND
- */
+/** `scope`: of the rows that have the member. @throws INVALID_BODY, COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND */
 export function planRelation (
   name: string,
   member: Related,
@@ -144,7 +140,7 @@ const combinators = new Map<string, Combinator>(
   Object.keys(COMBINATORS).map((name) => [name, planners[name as CombinatorName]])
 )
 
-/** Plans the filters of a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY; TABLE_NOT_FOUND */
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY; TABLE_NOT_FOUND */
 export function planFilters (
   filters: Readonly<Record<string, unknown>>,
   source: TableSource,
@@ -154,9 +150,8 @@ export function planFilters (
 }
 
 /**
- * Plans the filters of an update or delete. Constants are folded; if the result is the constant `true`, the filters
- * select every row and are rejected. No further analysis is done. @throws FILTERS_REQUIRED, COLUMN_NOT_FOUND,
- * INVALID_VALUE, INVALID_BODY
+ * Constants are folded: if they become `true`, the filters select every row and are refused. No further analysis is
+ * done. @throws FILTERS_REQUIRED, COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY
  */
 export function planRequiredFilters (
   verb: string,
@@ -169,10 +164,7 @@ export function planRequiredFilters (
   return condition
 }
 
-/**
- * Plans an object of filters; a row must match all of its entries. @throws COLUMN_NOT_FOUND, INVALID_VALUE,
- * INVALID_BODY
- */
+/** A row must match all entries. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY */
 export function planGroup (filters: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(filters)) throw refuse(path, 'must be an object of filters')
   const keys = objectKeys(filters)
@@ -220,10 +212,7 @@ function countAtLeastOne (scope: FilterScope, path: Path, plan: () => Condition)
   return condition
 }
 
-/**
- * Plans `{"$is": row}`, which compares each column with its value in a row as select returns it. Keys are never
- * operators.
- */
+/** `{"$is": row}` compares each column with its value in a row as select returns it. Keys are never operators. */
 function planRow (row: unknown, scope: FilterScope, path: Path): Condition {
   if (!isFields(row)) throw refuse(path, 'must be an object of column names and values')
   const names = objectKeys(row)

@@ -14,9 +14,9 @@ export interface FilterScope {
   readonly limits: FilterLimits
   /** Set in `having`, where no value can be a moment. */
   readonly isTimeless?: true
-  /** Set if `$match` is allowed: for the rows of the request, and not for those of members and aggregates. */
+  /** `$match` is allowed for the rows of the request, not of members and aggregates. */
   readonly isSearchable?: true | undefined
-  /** Set if `$some` and `$none` are allowed. */
+  /** `$some` and `$none` are allowed. */
   readonly relating?: Relating
   /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
   readonly equalColumns?: EqualColumns | undefined
@@ -25,42 +25,40 @@ export interface FilterScope {
   readonly counted: Counted
 }
 
-/** The rows to which the members of `$some` and `$none` are related. */
+/** For the members of `$some` and `$none`. */
 export interface Relating {
   readonly source: TableSource
-  /** The table whose filters have them. */
   readonly table: Table
-  /** The level of the members, counted together with those of `include`. */
+  /** Counted together with the levels of `include`. */
   readonly level: number
-  /** Levels that are allowed. */
   readonly levels: number
-  /** The greatest number of related rows that a filter may name. */
+  /** The most related rows that a filter may name. */
   readonly counted: number
 }
 
 /**
- * Columns of the other table, besides those of `on`, that have the same value in all related rows: filters hold them
+ * Of the other table, besides the columns of `on`: they have the same value in all related rows. Filters hold them
  * equal by a plain value or `$eq`, at the top or in `$and`. The planner adds them as it reads the filters.
  */
 export interface EqualColumns {
-  /** The columns that equal a value other than null, so that the request can rely on them. */
+  /** They equal a value other than null, so that the request can rely on them. */
   readonly certain: Set<Column>
-  /** Also the columns that are NULL, or equal a value by the rules of the grant. */
+  /** Also those that are NULL, or equal a value by the rules of the grant. */
   readonly all: Set<Column>
 }
 
-/** Counts a condition. @throws INVALID_BODY if there are too many */
+/** @throws INVALID_BODY if there are too many */
 export function countCondition ({ counted, limits }: FilterScope, path: Path): void {
   if (++counted.conditions > limits.conditions) throw at(path, tooManyConditions(limits.conditions))
 }
 
-/** Refuses keys, each of which is a condition at least, before a name among them is looked up. @throws INVALID_BODY */
+/** Each key is a condition at least: refused before a name among them is looked up. @throws INVALID_BODY */
 export function requireRoom ({ counted, limits }: FilterScope, keys: readonly string[], path: Path): void {
   const beyond = keys[limits.conditions - counted.conditions]
   if (beyond !== undefined) throw at([...path, beyond], tooManyConditions(limits.conditions))
 }
 
-/** Counts the values of a list. @throws INVALID_BODY if there are too many */
+/** @throws INVALID_BODY if there are too many */
 export function countValues ({ counted, limits }: FilterScope, count: number, path: Path): void {
   if ((counted.values += count) > limits.values) {
     throw at(path, invalidBody(`The filters contain more than ${limits.values} values in lists`))
@@ -74,25 +72,25 @@ export function requireShort (text: string, { pattern: limit }: FilterLimits, pa
   }
 }
 
-/** Counts a table that `$some` or `$none` names, where it occurs first. Returns whether there are too many. */
+/** Counts a table of `$some` or `$none` where it occurs first. Returns whether there are too many. */
 export function countTable ({ counted }: FilterScope, name: string, named: NamedBy): boolean {
   const tables = (counted.tables ??= new Map())
   if (!tables.has(name)) tables.set(name, named)
   return tables.size > MAX_TABLES
 }
 
-/** Servers join at most 61 tables, those of `include` among them. */
+/** Servers join at most 61 tables, also those of `include`. */
 const MAX_TABLES = 10
 
-/** A scope without `$some` and `$none`. */
+/** Without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
   return { table, limits, counted: limits.counted ?? startCount(), standIns: limits.standIns }
 }
 
-/** A scope of filters that select rows of a table, which can have `$some` and `$none`. */
+/** With `$some` and `$none`, for filters that select rows of a table. */
 export interface RowScope extends FilterScope { readonly relating: Relating }
 
-/** `table`: the table of the filters. `level`: the level of members. */
+/** `table`: of the filters. `level`: of members. */
 export const createRowScope = (
   { table, limits, source, level }: Omit<Relating, 'levels' | 'counted'> & { readonly limits: PlanLimits }
 ): RowScope => ({
@@ -104,7 +102,7 @@ export const createRowScope = (
   relating: { source, table, level, levels: limits.include?.levels ?? 0, counted: limits.offset }
 })
 
-/** Joins conditions and folds constants. An empty list is true for `and` and false for `or`. */
+/** Folds constants. An empty list is true for `and` and false for `or`. */
 export function combine (kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
   const neutral = kind === 'and'
   let constants = 0
@@ -118,17 +116,15 @@ export function combine (kind: 'and' | 'or', conditions: readonly Condition[]): 
   return open.length === 1 ? open[0] as Condition : { kind, conditions: open }
 }
 
-/** Negates a condition and folds constants. */
+/** Folds constants. */
 export function negate (condition: Condition): Condition {
   return condition.kind === 'constant' ? { kind: 'constant', value: !condition.value } : { kind: 'not', condition }
 }
 
-// Functions that traverse whole conditions and plans.
-
-/** A condition that contains no other conditions on the same row. */
+/** Contains no other condition on the same row. */
 type Leaf = Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>
 
-/** The leaves of a condition, in their order. */
+/** In their order. */
 export function leavesOf (condition: Condition): Leaf[] {
   switch (condition.kind) {
     case 'and':
@@ -138,23 +134,21 @@ export function leavesOf (condition: Condition): Leaf[] {
   }
 }
 
-/** The `exists` conditions in a condition, outer ones first. */
+/** Outer ones first. */
 export function existsIn (condition: Condition): Exists[] {
   return leavesOf(condition).flatMap((leaf) => leaf.kind === 'exists' ? [leaf, ...existsIn(leaf.condition)] : [])
 }
 
-/** The members of the rows of the answer. */
 export const membersOf = (plan: Plan): readonly Member[] =>
   (plan.verb === 'select' ? plan.members : plan.returning?.members) ?? []
 
-/** All tables that a plan uses, its own first. */
+/** Its own first. */
 export function tablesOf (plan: Plan): readonly Table[] {
   const related = plan.verb === 'insert' ? [] : existsIn(plan.condition).map(({ table }) => table)
   const grouped = plan.verb === 'select' && plan.groups !== undefined ? groupTables(plan.groups) : []
   return [plan.table, ...related, ...grouped, ...membersOf(plan).flatMap(memberTables)]
 }
 
-/** The other tables that the groups of rows use. */
 export const groupTables = ({ aggregates, members = [] }: Groups): readonly Table[] => [
   ...aggregates.flatMap(({ condition }) => condition === undefined ? [] : existsIn(condition))
     .map(({ table }) => table),
