@@ -14,11 +14,10 @@ import type { Template } from './statement.ts'
 // transformer replaces them with the quoted identifiers of the catalog, so that no text of a request can become an
 // identifier. Kysely's own references would split names that contain dots, spaces, quotes or " as ".
 
-/** A statement that Kysely has built. */
 export type BuiltStatement = Pick<Template, 'sql' | 'pieces' | 'slots'>
 
 export type ColumnToken = `c${number}x${number}`
-/** The type that Kysely has for any table of any database. */
+/** Any table of any database, for Kysely. */
 export interface Rows { t: Record<ColumnToken, Parameter> }
 
 /**
@@ -39,33 +38,30 @@ const compilers: Readonly<Record<Engine, QueryCompiler>> = { mysql: new MysqlPie
 type Sql = RawBuilder<unknown>
 type Relate = <T>(equality: Expression<T>) => Expression<T>
 
-/** The tokens of the columns of one table. */
 export interface TableTokens {
   readonly token: (column: Column) => string
   /** The token for a subquery, in which the table must be named. */
   readonly outer: (column: Column) => string
   readonly indexToken: (index: Index) => string
-  /** Set for a table of a subquery. */
+  /** A table of a subquery. */
   readonly isInner?: true
-  /** Adds another table to the statement, for a subquery. `index`: the index by which its rows are found. */
+  /** Adds a table of a subquery. `index`: finds its rows. */
   readonly add: (table: Table, index: Index | undefined) => TableTokens & {
     readonly from: Sql
-    /** Marks an equality of two tables as selective for the optimizer. */
+    /** Marks an equality of two tables as selective. */
     readonly relate: Relate
-    /** The clause that locks the found rows. */
     readonly lock: Sql
   }
 }
 
-/** Builds a statement on some tables, which it names by their indexes. */
+/** Tables are named by their indexes. */
 export interface StatementBuilder {
   readonly db: QueryCreator<Rows>
-  /** Compiles a query of `db`. */
   readonly build: (query: { toOperationNode (): RootOperationNode }) => BuiltStatement
-  /** Whether there is one table, which has its own name; others have the aliases `t0`, `t1`, … */
+  /** One table has its own name; several have the aliases `t0`, `t1`, … */
   readonly isAlone: boolean
   readonly at: (index: number) => TableTokens
-  /** A table for FROM. `forced`: the index by which its rows are found. */
+  /** For FROM. `forced`: finds its rows. */
   readonly from: (index: number, forced?: Index) => AliasedRawBuilder<Rows['t'], 't'>
   readonly relate: Relate
 }
@@ -81,8 +77,8 @@ const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
 const rarely: Relate = <T>(equality: Expression<T>) => sql<T>`likelihood(${equality}, 0.000001)`
 
 /**
- * The same table can occur several times. Uses the columns of the catalog's tables, because the rules of a grant can
- * test columns that the grant does not show. `lock`: the lock on rows that subqueries find.
+ * A table can occur several times. Uses the columns of the catalog's tables, because the rules of a grant can test
+ * columns that the grant does not show. `lock`: the lock on rows that subqueries find.
  */
 export function statementBuilder (
   engine: Engine,
@@ -144,7 +140,7 @@ function compile (
   return { sql: pieces.join('?'), pieces, slots: parameters as Template['slots'] }
 }
 
-/** Replaces tokens with the identifiers of the catalog; `nameOf` returns undefined for the service's own ones. */
+/** `nameOf` returns undefined for the service's own ones. */
 class Names extends OperationNodeTransformer {
   readonly #nameOf: (token: string) => string | undefined
 
@@ -167,9 +163,9 @@ const queryCompilers: Readonly<Record<Engine, QueryCompiler>> = {
   sqlite: new SqliteQueryCompiler()
 }
 
-/** Builds queries on the tables of `Tables`; `textOf` returns the SQL of one. */
+/** On the tables of `Tables`. */
 export const queriesOn = <Tables>() => new QueryCreator<Tables>({ executor: NOOP_QUERY_EXECUTOR })
 
-/** The SQL of a query, with a `?` for each value. */
+/** With a `?` for each value. */
 export const textOf = (query: { toOperationNode(): RootOperationNode }, engine: Engine): string =>
   queryCompilers[engine].compileQuery(query.toOperationNode(), createQueryId()).sql

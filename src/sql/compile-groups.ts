@@ -1,4 +1,3 @@
-/** Compiles selects of groups of rows, and counts. */
 import { type AliasableExpression, type AliasedExpression, type Expression, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
@@ -72,7 +71,7 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
 /** More rows than a table has. Only with a limit are derived rows computed before the aggregates. */
 const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
 
-/** The rows of groups as a derived table, with the columns and conditions that are asked for before `from`. */
+/** With the columns and conditions that are asked for before `from`. */
 function deriveRows (source: TableTokens, alias: (index: number) => string): {
   readonly own: TableTokens & Pick<AggregateTokens, 'passes'>
   readonly from: (rows: ReturnType<typeof selectRows>) => AliasedExpression<Rows['t'], 't'>
@@ -101,8 +100,8 @@ const countingVisible = (each: ComputedColumn, condition: Condition): ComputedCo
     : { ...each, sql: countedRows(condition, each.sql) }
 
 /**
- * Creates aliases that no column of the tables has, because HAVING prefers columns to aliases: any on SQLite, those of
- * GROUP BY on MySQL.
+ * No column of the tables has them, because HAVING prefers columns to aliases: any on SQLite, those of GROUP BY on
+ * MySQL.
  */
 function createAlias (tables: readonly Table[]): (index: number) => string {
   const columns = tables.flatMap((table) => baseTable(table).columnList)
@@ -111,7 +110,6 @@ function createAlias (tables: readonly Table[]): (index: number) => string {
   return (index) => `${prefix}${index}`
 }
 
-/** The number of rows. */
 const countRows = (condition: Condition): AliasableExpression<Parameter> =>
   compileForm(countedRows(condition, COUNT_VALUES.sql), { column: sql`*` })
 

@@ -1,7 +1,7 @@
 /**
- * Compiles statements that insert rows or update rows that exist. The text is built for one row: MySQL's dialect
- * repeats the row in it (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither
- * on the number of rows nor on which of them omit a column.
+ * The text of an insert is built for one row: MySQL's dialect repeats the row in it
+ * (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither on the number of rows
+ * nor on which of them omit a column.
  */
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Column, statementTable, type Table, baseTable, type Index } from '../catalog/catalog.ts'
@@ -19,8 +19,6 @@ import { bind, compileCondition } from './conditions.ts'
 import type { BatchConflict, RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
-
-// Builds inserts, and the change of a row that exists in a unique key.
 
 type Sql = RawBuilder<unknown>
 
@@ -75,7 +73,7 @@ const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
 const compileStored = (condition: Condition, builder: TableBuilder) =>
   compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
 
-/** A column of the row that exists (`is`), and its new value. */
+/** `is`: the column of the row that exists. */
 interface Change {
   readonly column: Expression<unknown>
   readonly is: Expression<unknown>
@@ -156,7 +154,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
 
 const NONE: readonly Column[] = []
 
-/** Compiles a batch, or takes the cached statement of the same key. Never throws. */
+/** Takes the cached statement if there is one. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { rows, isList, ...part } = batch
   const { key, values } = keyOf(part)
@@ -188,7 +186,6 @@ function describe (batch: RowBatch, engine: Engine): Template {
   }
 }
 
-/** The values of all rows. */
 function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
   // created with its length, because a growing array is copied repeatedly
   const cells = new Array<Cell>(rows.length * columns.length)
@@ -215,17 +212,14 @@ function fallbackOf (column: Column, engine: Engine): Cell {
   return TRAITS[engine].hasDefault ? DEFAULT : knownDefault(column) as Value | null
 }
 
-// Compiles one update of MySQL and MariaDB that gives rows values of their own: their table is joined with the values,
-// from which the join begins. The text is built for one row, which the dialect repeats.
+// On MySQL and MariaDB, one update gives rows values of their own: the join begins with the values. The text is built
+// for one row, which the dialect repeats.
 
-/** Rows that one statement updates. */
 export interface RowsOfValues {
   readonly table: Table
-  /** The columns that find a row. */
   readonly key: readonly Column[]
-  /** The columns that are written. */
   readonly columns: readonly Column[]
-  /** The values of the key of each row and of its columns. */
+  /** The values of the key of each row, then of its columns. */
   readonly rows: ReadonlyArray<readonly Cell[]>
 }
 
@@ -243,11 +237,11 @@ function classOf (cell: Cell): 'text' | 'integer' | 'bytes' | 'null' | undefined
   return isInteger ? 'integer' : undefined
 }
 
-/** The values that an update gives to columns, in their order. */
+/** In the order of the columns. */
 export const valuesFor = (columns: readonly Column[], { assignments }: UpdatePlan): Cell[] =>
   columns.map((column) => (assignments.find((each) => each.column === column) as Assignment).parameter as Cell)
 
-/** Whether each column has values of one class. */
+/** Each column has values of one class. */
 export function areAlike (rows: RowsOfValues['rows']): boolean {
   const classes = rows[0]?.map(classOf) ?? []
   return rows.every((row) => row.every((cell, index) => {
@@ -257,7 +251,7 @@ export function areAlike (rows: RowsOfValues['rows']): boolean {
   }))
 }
 
-/** Compiles the update of some rows, or takes the cached statement of the same key. */
+/** Takes the cached statement if there is one. */
 export function compileRowsOfValues (
   { rows, ...part }: RowsOfValues,
   engine: Engine,

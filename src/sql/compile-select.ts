@@ -1,4 +1,3 @@
-/** Compiles selects of rows, with the members that are joined to them. */
 import {
   type AliasableExpression, type AliasedExpression, type Expression, type RawBuilder, sql, type SqlBool
 } from 'kysely'
@@ -52,7 +51,7 @@ export const selectCells = (
     wrap(column.type.selected, sql.ref<Parameter>(tables.at(table).token(column))).as(`v${from + index}`)
   )
 
-/** From FROM up to ORDER BY. */
+/** Up to ORDER BY. */
 export function selectRows (
   tables: StatementBuilder,
   { joined }: Pick<Cells, 'joined'>,
@@ -62,11 +61,11 @@ export function selectRows (
     readonly sequence?: SelectPlan['sequence']
     readonly engine: Engine
     readonly conditions: readonly Condition[]
-    /** Conditions that relate the rows to others, and decide by which index they are found. */
+    /** They relate the rows to others, and decide by which index they are found. */
     readonly related?: readonly Condition[]
-    /** What is joined to the table before its members. */
+    /** Joined to the table before its members. */
     readonly beside?: { readonly rows: AliasedExpression<object, string>, readonly on: Expression<SqlBool> }
-    /** The tokens in conditions. */
+    /** For conditions. */
     readonly own?: TableTokens
   }
 ) {
@@ -84,7 +83,7 @@ export function selectRows (
   return sequence === undefined ? query : query.orderBy(positionIn(sequence, own))
 }
 
-/** What joins a member, with its filters and rules. `outer`: the table whose rows have it. */
+/** With its filters and rules. `outer`: the table whose rows have it. */
 function compileOn ({ on, condition }: OneMember, other: TableTokens, outer: TableTokens): Expression<SqlBool> {
   // the column on the left decides the collation on SQLite
   const pairs: Array<Expression<unknown>> = on.map(
@@ -102,10 +101,7 @@ function positionIn (conditions: readonly Condition[], builder: TableTokens): Ex
   )} end`
 }
 
-/**
- * The terms of an order by columns of the table, and by its members. They name the table, because aliases take
- * precedence over columns.
- */
+/** They name the table, because aliases take precedence over columns. */
 export function termsOf (
   order: readonly Order[],
   tables: StatementBuilder,
@@ -136,14 +132,14 @@ function computeRelated (
   return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
 }
 
-/** The columns of an aggregate. `passes`: whether a row satisfies its condition, if that is computed elsewhere. */
+/** `passes`: whether a row satisfies its condition, if that is computed elsewhere. */
 export interface AggregateTokens extends Pick<TableTokens, 'token'> {
   readonly passes?: (condition: Condition) => Expression<SqlBool>
 }
 
 /**
- * Compiles an aggregate or a part of time. The servers compute the aggregate of a CASE, which is NULL for the other
- * rows. SQLite uses its FILTER clause, because a CASE would lose the collation of the column.
+ * The servers compute the aggregate of a CASE, which is NULL for the other rows. SQLite uses its FILTER clause, because
+ * a CASE would lose the collation of the column.
  */
 export function compute (
   computed: ComputedColumn,
@@ -169,10 +165,10 @@ export function compute (
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-/** The functions that pass over values which are not `ColumnType.own`. */
+/** They pass over values which are not `ColumnType.own`. */
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
-/** The condition that an aggregate of values has on SQLite; undefined if there is none. */
+/** On SQLite; undefined if there is none. */
 export function ownValues (
   { call, source }: ComputedColumn,
   { token }: Pick<TableTokens, 'token'>
@@ -184,9 +180,9 @@ export function ownValues (
 }
 
 /**
- * The index that begins with the columns that the filters hold equal, followed by those of the order, all in the same
- * or all in the opposite direction. Undefined if there is none, or if the filters name other columns, so that another
- * index may find fewer rows.
+ * It begins with the columns that the filters hold equal, followed by those of the order, all in the same or all in the
+ * opposite direction. Undefined if there is none, or if the filters name other columns, so that another index may find
+ * fewer rows.
  */
 export function findIndex (
   { table, page, condition, order }: SelectPlan,
@@ -236,7 +232,7 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
   }
 }
 
-/** Whether a condition holds its column equal to a value, or NULL. */
+/** Also to NULL. */
 export function isEquality (
   condition: Condition
 ): condition is Extract<Condition, { readonly kind: 'compare' | 'default' | 'in' | 'null' }> {
@@ -254,8 +250,8 @@ const SHARE = sql`lock in share mode`
 const UPDATE = sql`for update`
 
 /**
- * The locks of a select: on its rows, and on those of its subqueries, which would otherwise read older ones than the
- * select. MariaDB has no FOR SHARE.
+ * On its rows, and on the rows of its subqueries, which would otherwise read older ones than the select. MariaDB has no
+ * FOR SHARE.
  */
 export function locksOf (
   { traits }: Table,
@@ -272,14 +268,12 @@ export const withLock = <Q extends { modifyEnd (clause: RawBuilder<unknown>): Q 
   locks: Locks | undefined
 ): Q => locks === undefined ? query : query.modifyEnd(locks.rows)
 
-/** Describes a statement that selects cells for a dialect. */
 export function describeCells (
   { table, cells, conditions, order = [], engine }: {
     readonly table: Table
     readonly cells: Cells
-    /** The order of the rows of the table, whose aggregates need the tables of their members. */
+    /** The order of the rows, whose aggregates need the tables of their members. */
     readonly order?: readonly Order[]
-    /** The conditions on the columns of the table. */
     readonly conditions: readonly Condition[]
     readonly engine: Engine
   },
@@ -305,9 +299,8 @@ export function describeCells (
 const confirmations = new WeakMap<Table, Statement>()
 
 /**
- * The statements that confirm the types of the columns of these tables, one for each table. If the type of a column has
- * changed since the catalog was read, a condition on it may match the wrong rows: MariaDB finds the text `abc` equal to
- * the number 0, so that a delete would delete that row.
+ * One for each table. If the type of a column has changed since the catalog was read, a condition on it may match the
+ * wrong rows: MariaDB finds the text `abc` equal to the number 0, so that a delete would delete that row.
  */
 export function confirmationsOf (engine: Engine, tables: readonly Table[]): readonly Statement[] {
   if (!TRAITS[engine].convertsCompared) return []
@@ -316,7 +309,7 @@ export function confirmationsOf (engine: Engine, tables: readonly Table[]): read
     .map((table) => getOrCreate(confirmations, table, () => compileConfirmation(table)))
 }
 
-/** `select * from <table> limit 0`, whose result shows the present definitions of the columns by name. */
+/** `select * from <table> limit 0` shows the present definitions of the columns by name. */
 function compileConfirmation (table: Table): Statement {
   const { build, db, token } = builderFor('mysql', table)
   const { all, names } = table.shownBy ?? { all: true, names: [] }

@@ -15,10 +15,7 @@ const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
     assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)])
   )
 
-/**
- * The value that an assignment gives to its column. It names the table, because an upsert also has the columns of the
- * given row.
- */
+/** It names the table, because an upsert also has the columns of the given row. */
 export function newValue ({ column, parameter, operator }: Assignment, builder: TableBuilder): Expression<Parameter> {
   const texts = operator === undefined ? undefined : operatorSql(column, operator)
   return texts === undefined
@@ -60,10 +57,9 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
   )
 }
 
-/** The number of conditions of one OR: SQLite refuses expressions with a depth of more than 1000. */
+/** Conditions of one OR: SQLite refuses expressions deeper than 1000. */
 const OR = 100
 
-/** Whether one of some conditions is true. */
 export function anyOf (conditions: ReadonlyArray<RawBuilder<boolean>>): RawBuilder<boolean> {
   if (conditions.length === 1) return conditions[0] as RawBuilder<boolean>
   const parts: Array<RawBuilder<boolean>> = []
@@ -73,10 +69,7 @@ export function anyOf (conditions: ReadonlyArray<RawBuilder<boolean>>): RawBuild
   return anyOf(parts)
 }
 
-/**
- * Whether SQLite's update skips rows that already have the values. `written`: columns of an upsert that get the values
- * of its row.
- */
+/** On SQLite. `written`: columns of an upsert that get the values of its row. */
 export const skipsUnchanged = (
   table: Table,
   assignments: readonly Assignment[],
@@ -120,14 +113,14 @@ export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement
   return builder.build(limit === undefined ? query : query.limit(limit))
 }
 
-/** Maximum number of keys that are deleted at a time. */
+/** The most keys that one statement deletes. */
 export const DELETED_AT_ONCE = 1000
 
 const db = queriesOn<{
   [KEYS_TABLE]: { k: Buffer; request: Buffer; answer: Buffer | null; created: Generated<string> }
 }>()
 
-/** A placeholder, whose value is given when the statement runs. */
+/** Given when the statement runs. */
 const given = <T>(): RawBuilder<T> => sql<T>`${null}`
 
 /** Parameters: key, request. */
@@ -149,7 +142,7 @@ export const SELECT_ANSWER: Readonly<Record<Engine, string>> = {
   sqlite: textOf(answer, 'sqlite')
 }
 
-/** The same for a server without shared locks. */
+/** For a server without shared locks. */
 export const SELECT_ANSWER_ALONE = textOf(answer.modifyEnd(sql`for update`), 'mysql')
 
 const expired = db

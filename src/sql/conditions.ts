@@ -18,12 +18,11 @@ import type { ColumnToken, Rows, TableTokens } from './builder.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
-/** Puts SQL around an expression. The text comes from a column type (src/types/), never from a request. */
+/** The text comes from a column type (src/types/), never from a request. */
 export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableExpression<T>): AliasableExpression<T> {
   return wrapping === undefined ? expression : sql<T>`${sql.raw(wrapping[0])}${expression}${sql.raw(wrapping[1])}`
 }
 
-/** Binds a parameter: a placeholder in the statement. */
 export function bind (parameter: Given | Expression<Parameter>, wrapping?: Wrapping): Expression<Parameter> {
   return wrap(wrapping, sql<Parameter>`${parameter}`)
 }
@@ -54,7 +53,7 @@ export function compileForm (
   )
 }
 
-/** Binds a list with few nodes, because it may have ten thousand values. */
+/** With few nodes, because a list may have ten thousand values. */
 function bindList (
   parameters: ReadonlyArray<Value | Hole>,
   wrapping?: Wrapping
@@ -65,18 +64,15 @@ function bindList (
   return sql(Object.assign([...texts, `${after})`], { raw: [] }), ...parameters)
 }
 
-/** The operands that a condition compares. */
 export interface Operands {
-  /** The SQL of a column. */
   readonly left: (column: Column) => AliasableExpression<Parameter>
-  /** SQL around the parameters that are compared with the column, which may differ for an equality. */
+  /** Around the parameters that are compared with the column; it may differ for an equality. */
   readonly wrapping: (column: Column, isEquality: boolean) => Wrapping | undefined
 }
 
-/** The table of a condition. Without `outer` and `add`, the condition has no subqueries. */
+/** Without `outer` and `add`, the condition has no subqueries. */
 type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
 
-/** The columns of a table as operands. */
 export function columnsOf ({ token }: ConditionScope): Operands {
   return {
     left: (column) => eb.ref(token(column) as ColumnToken),
@@ -88,10 +84,10 @@ export const isTrue = (condition: Condition): boolean => condition.kind === 'con
 
 const isEquality = (operator: Operator): boolean => operator === '=' || operator === '<>'
 
-/** A condition that compares one column with values. */
+/** One column is compared with values. */
 type Comparison = Extract<Condition, { readonly kind: 'compare' | 'exact' | 'in' | 'between' | 'like' }>
 
-/** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
+/** On the columns of a table, or on `operands`. */
 export const compileCondition = (
   condition: Condition,
   builder: ConditionScope,
@@ -128,7 +124,6 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
   }
 }
 
-/** NULL for values that the service does not write for the types, as a comparison with NULL is. */
 function compareColumns (
   { column, operator, other }: Extract<Condition, { readonly kind: 'columns' }>,
   { operands: { left } }: Surroundings
@@ -141,7 +136,7 @@ function compareColumns (
 
 const LOWER: Wrapping = ['lower(', ')']
 
-/** The operands in lower case. Only a function of SQLite does not keep the collation of its column. */
+/** Only a function of SQLite does not keep the collation of its column. */
 const inLowerCase = ({ left }: Operands): Operands => ({
   left: (column) => {
     const { collation = BINARY, charset } = column
@@ -151,12 +146,12 @@ const inLowerCase = ({ left }: Operands): Operands => ({
   wrapping: () => LOWER
 })
 
-/** The collation of SQLite that compares bytes. */
+/** Compares bytes, on SQLite. */
 const BINARY = 'BINARY'
 
 /** On SQLite, a statement names the full-text table in a subquery. */
 function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): {
-  /** The name of the full-text table of SQLite. */
+  /** The full-text table of SQLite. */
   readonly table: Expression<unknown>
   readonly rowid: Expression<unknown>
 } {
@@ -177,7 +172,7 @@ function against<T> ({ columns, parameter }: Match, left: Operands['left']): Ali
   return sql<T>`match(${sql.join(columns.map(left))}) against(${parameter} in boolean mode)`
 }
 
-/** The relevance of a row, which is higher for a better match. FTS5 ranks the best match lowest. */
+/** Higher for a better match. FTS5 ranks the best match lowest. */
 function compileRelevance (match: Match, builder: TableTokens): Expression<number> {
   if (match.index.fullText?.rowid === null) return against(match, (column) => sql.ref(builder.outer(column)))
   const { table, rowid } = wordsOf(match, builder)
@@ -247,7 +242,7 @@ function compilePlace (
   }
 }
 
-/** A value of another type is different. Without a value at the path, and for JSON's null, a comparison is NULL. */
+/** Another type is different; no value at the path, and JSON's null, is NULL. */
 function compileAt ({ column, test, ...place }: At, { operands }: Surroundings): Expression<SqlBool> {
   const inside = column.type.inside as JsonInside
   const { type, fill } = compilePlace(place, inside, operands.left(column))
@@ -308,7 +303,7 @@ function amongOwn (
   return isNull ? sql<SqlBool>`case when ${own} then ${comparison} end` : sql<SqlBool>`(${own} and ${comparison})`
 }
 
-/** Whether only values that the service itself writes can pass a comparison, because they are equal to one. */
+/** Only values that the service itself writes can pass, because they are equal to one. */
 const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
   (condition.kind === 'compare' && condition.operator === '=') ||
   condition.kind === 'exact' ||
@@ -368,14 +363,14 @@ function compileInView (
 export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
   other.collation === undefined && column.collation !== undefined ? sql` collate ${sql.id(column.collation)}` : sql``
 
-// The terms of ORDER BY. MySQL, MariaDB and SQLite sort NULL as the lowest value, first in ascending and last in
-// descending order. The rows after a position depend on this (src/plan/order.ts). No index has another order.
+// MySQL, MariaDB and SQLite sort NULL as the lowest value, first in ascending and last in descending order. The rows
+// after a position depend on this (src/plan/order.ts). No index has another order.
 
 /** The ranks of the types inside JSON. Without a value, and for JSON's null, it is the lowest, or the greatest. */
 const RANKS = ['boolean', 'number', 'text'] as const
 const [LOWEST, OTHERS, GREATEST] = [0, RANKS.length + 1, RANKS.length + 2]
 
-/** Sorts by the rank of the type, then by the values of each type. */
+/** By the rank of the type, then by the values of each type. */
 function insideTerms (
   { column, inside: place, isNullGreatest, direction }: InsideOrder,
   stored: AliasableExpression<Parameter>
@@ -392,7 +387,7 @@ function insideTerms (
   return [rank, ...values].map((term) => sql`${term} ${sql.raw(direction)}`)
 }
 
-/** `expressionOf`: the SQL of the column of a term. `rows`: the table of a search. */
+/** `expressionOf`: of the column of a term. `rows`: of a search. */
 export function orderTerms (
   order: readonly Order[],
   expressionOf: (term: Order) => Expression<unknown>,

@@ -1,8 +1,7 @@
-/** The queries that read the tables of a database of MySQL or MariaDB. */
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './builder.ts'
 
-/** Rows are read as text, by the position of their columns. */
+/** Rows are text, by position. */
 type Text = string | null
 type Columns<Names extends string> = Record<Names, Text>
 
@@ -130,8 +129,8 @@ export const foreignKeysQuery = (isMariadb: boolean): string => {
 }
 
 /**
- * Rows of: table, foreign key. Selects the keys for which the server knows no key of the referenced table, as if that
- * does not exist.
+ * Rows of: table, foreign key. For these keys the server knows no key of the referenced table, as if that does not
+ * exist.
  */
 export const ROOTLESS_KEYS = toText(
   db
@@ -146,7 +145,7 @@ export const ENGINES_WITHOUT_TRANSACTIONS = toText(
   db.selectFrom('information_schema.ENGINES').select('ENGINE').where('TRANSACTIONS', '=', lit('NO'))
 )
 
-/** Rows of: table, timing, events, what it does, database. Contains only the triggers that the account may see. */
+/** Rows of: table, timing, events, what it does, database. Only those that the account may see. */
 export const TRIGGERS = toText(
   db
     .selectFrom('information_schema.TRIGGERS')
@@ -158,9 +157,8 @@ export const TRIGGERS = toText(
 )
 
 /**
- * Rows of: level, pattern or table, privilege. Selects the privileges by which the account may see triggers: on all
- * databases, on this one by each pattern that matches its name, and on single tables. Privileges of roles are not
- * included.
+ * Rows of: level, pattern or table, privilege. By these the account may see triggers: on all databases, on this one by
+ * each pattern that matches its name, and on single tables. Privileges of roles are not included.
  *
  * TRIGGER allows seeing triggers. In MariaDB since MDEV-37474 (2026), so do the privileges to write; these versions
  * have a nullable column DEFINER. With MySQL's partial revokes, a privilege on all databases does not count, because

@@ -1,6 +1,6 @@
 /**
- * The statements of a member that needs its own. Each value of `on` has a part of a UNION ALL, which selects the rows
- * related to it and stops at the limit, because only the database knows which texts are equal.
+ * Each value of `on` has a part of a UNION ALL that stops at the limit, because only the database knows which texts are
+ * equal.
  */
 import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
@@ -17,7 +17,7 @@ import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
 
-/** The values of `on` of some rows, and the id by which their related rows are recognized. */
+/** Values of some rows, with the id by which their related rows are recognized. */
 export interface OnValues {
   readonly id: number
   readonly values: readonly Value[]
@@ -30,7 +30,7 @@ export interface OnValues {
 const MAX_PARAMETERS = 30_000
 const MAX_LENGTH = 2_000_000
 
-/** The column for the id of the values of a part, with the type that the servers send. */
+/** For the id of the values of a part, with the type that the servers send. */
 const VALUE_ID: Column = {
   ...OF_RESULT,
   name: 'value id',
@@ -51,10 +51,7 @@ const VALUE_ID: Column = {
   nullable: false
 }
 
-/**
- * A part of a statement, which selects the rows related to one row. `parameters`: the id of the values of `on`, then
- * these.
- */
+/** The rows related to one row. `parameters`: the id of the values of `on`, then these. */
 interface Part<M extends ListMember = ListMember> {
   readonly table: Table
   readonly parameters: readonly Cell[]
@@ -62,18 +59,15 @@ interface Part<M extends ListMember = ListMember> {
   readonly lock: RowLock
 }
 
-/** How the statements of a member are compiled. */
 interface Compiling {
   readonly engine: Engine
   readonly counts: StatementCounts
-  /** The lock on the rows that they read. */
   readonly lock?: RowLock
 }
 
 /**
- * Compiles the statements that select the rows related to these values, usually one. The first cell of a row is the id
- * of the values of its part. Compiles each statement when the previous one has run, because every part repeats the
- * values of the member's filters, which can be millions in total.
+ * Usually one statement. The first cell of a row is the id of the values of its part. Each is compiled when the
+ * previous one has run, because every part repeats the values of the member's filters, which can be millions in total.
  */
 export function * compileRelated (
   member: ListMember,
@@ -91,10 +85,7 @@ export function * compileRelated (
   }
 }
 
-/**
- * Divides values among statements that are not too large. `parameters`: those for each row of values; `length`: the
- * characters without them; `times`: how often they are there.
- */
+/** `parameters`: for each row of values; `length`: the characters without them; `times`: how often they are there. */
 function * divide (
   onValues: readonly OnValues[],
   { parameters, length, times, room = MAX_PARAMETERS }: {
@@ -119,7 +110,7 @@ function * divide (
   if (some.length > 0) yield some
 }
 
-/** The approximate number of characters of a literal; each byte has two. */
+/** Approximate; each byte has two. */
 const lengthOf = (cell: Cell): number =>
   typeof cell === 'string' ? cell.length : Buffer.isBuffer(cell) ? 2 * cell.length : 8
 
@@ -127,8 +118,8 @@ const lengthOf = (cell: Cell): number =>
 interface First extends Part<ManyMember> { readonly limit: number }
 
 /**
- * Compiles the statement that selects the rows related to all of these values at once, ordered by value, up to a number
- * of rows. The first cell of a row is its value. Only for an `on` of one column that is not a text.
+ * All of these values at once, ordered by value, up to a number of rows. The first cell of a row is its value. Only for
+ * an `on` of one column that is not a text.
  */
 export function compileFirst (
   member: ManyMember,
@@ -168,14 +159,13 @@ function describeFirst ({ table, parameters, limit, member, lock }: First): Temp
   )
 }
 
-/** Adds the column before those of the cells. */
 const withFirstColumn = (column: Column, template: Template): Template => ({
   ...template,
   columns: [column, ...template.columns],
   sources: [template.table, ...template.sources as readonly Table[]]
 })
 
-/** Describes a statement whose first cell is the id of the values to which a row is related. */
+/** Its first cell is the id of the values to which a row is related. */
 export function describeMember (member: ListMember, engine: Engine, built: BuiltStatement): Template {
   const { table, condition } = member
   return withFirstColumn(
@@ -211,7 +201,7 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
   return tables.build(withLock(query, locks))
 }
 
-/** Selects the values of a computed member as `v1`, `v2`, … */
+/** As `v1`, `v2`, … */
 const computedCells = (
   { columns }: ComputedMember,
   engine: Engine,
@@ -219,13 +209,12 @@ const computedCells = (
 ): Array<AliasedExpression<Parameter, string>> =>
   columns.map((column, index) => wrap(column.type.selected, compute(column, engine, table)).as(`v${index + 1}`))
 
-/** What stands around a part of a UNION that has an order and a limit. */
+/** Around a part of a UNION that has an order and a limit. */
 const PART: Readonly<Record<Engine, readonly [string, string]>> = {
   mysql: ['(', ')'],
   sqlite: ['select * from (', ')']
 }
 
-/** Joins the text of several parts. */
 function unite (
   { sql, pieces }: Pick<Template, 'sql' | 'pieces'>,
   count: number,
@@ -242,10 +231,9 @@ function unite (
   return { sql: Array.from({ length: count }, () => before + sql + after).join(' union all '), pieces: united }
 }
 
-// The statement of a member that reads a view: it joins the values of `on` to the rows, so that the view is read once
-// for all of them. The parts of a UNION ALL would read it once each.
+// A member that reads a view joins the values of `on` to the rows, so that the view is read once for all of them. The
+// parts of a UNION ALL would read it once each.
 
-/** Whether the statement of the member reads a view. */
 export function isReadAtOnce (member: ListMember): boolean {
   return haveView(tablesRead(member.table, cellsOf(member), [member.condition]))
 }
@@ -255,13 +243,13 @@ interface AtOnce {
   readonly table: Table
   readonly parameters: readonly Cell[]
   readonly member: ListMember
-  /** Distinguishes its key from that of a part of a UNION. */
+  /** Unlike the key of a part of a UNION. */
   readonly isAtOnce: true
 }
 
 /**
- * Compiles the statements that select the rows related to all of these values, usually one. The first cell of a row is
- * the id of its values; rows with the same id follow each other, and one that is computed is alone.
+ * Usually one statement. The first cell of a row is the id of its values; rows with the same id follow each other, and
+ * one that is computed is alone.
  */
 export function * compileAtOnce (
   member: ListMember,
@@ -345,12 +333,12 @@ function listValues (on: readonly Pair[], parameters: readonly Cell[], engine: E
   return sql(Object.assign(texts, { raw: [] }), ...parameters)
 }
 
-/** SQL around a value, by which it has the type of the column. */
+/** So that the value has the type of the column. */
 function listed ({ other: { type, charset, collation } }: Pair, engine: Engine): Wrapping {
   if (TRAITS[engine].sendsValues) return ['', '']
   if (type.relatedAs !== RELATED_TEXT) return type.listed ?? type.compared ?? ['', '']
   return ['convert(', ` using ${quote(charset as string)}) collate ${quote(collation as string)}`]
 }
 
-/** The name of a character set or collation of the catalog. */
+/** Of a character set or collation of the catalog. */
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``

@@ -1,4 +1,3 @@
-/** Divides the rows of an insert among statements, and says what each of them does. */
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { knownKey } from '../plan/insert-key.ts'
 import { touchedBy } from '../plan/rule.ts'
@@ -7,37 +6,37 @@ import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { factsOf, waysOf, writtenColumns } from '../plan/writes.ts'
 
-/** Rows that one statement inserts. */
+/** One statement inserts them. */
 export interface RowBatch {
   readonly table: Table
-  /** The columns that the statement names. */
+  /** The statement names them. */
   readonly columns: readonly Column[]
   readonly rows: readonly PlannedRow[]
   readonly conflict?: BatchConflict
-  /** Whether dialects get a statement for a list of rows, so that an error may name the refused row. */
+  /** Dialects get a statement for a list of rows: an error may name the refused row. */
   readonly isList: boolean
 }
 
-/** The change of a row that exists, which stays as it is if nothing is written or assigned. */
+/** The row that exists stays as it is if nothing is written or assigned. */
 export interface BatchConflict {
   readonly key: readonly Column[]
-  /** The columns that get the values of the inserted row. */
+  /** From the inserted row. */
   readonly written: readonly Column[]
   readonly assignments: readonly Assignment[]
-  /** The column whose value in the existing row the statement reports. */
+  /** The statement reports its value in the existing row. */
   readonly identity: Column | undefined
-  /** The condition that the row that exists must satisfy. */
+  /** For the row that exists. */
   readonly within: Condition | undefined
 }
 
-/** The columns that are written in a row that exists. */
+/** In a row that exists. */
 export const changedColumns = ({
   written,
   assignments
 }: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
   assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
 
-/** The batch of some rows of a plan, whose statement is the same for each of them (`whyOneByOne`), or of one row. */
+/** The statement is the same for each row (`whyOneByOne`), or of one row. */
 export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatch {
   const { table, conflict, isList } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
@@ -72,9 +71,9 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
 }
 
 /**
- * Divides the rows so that the number of each one is known if the answer has it (`returning`), and otherwise that of
- * the first. Rows that one statement numbers have consecutive numbers, unless some of them already have a number,
- * exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ * The number of each row is known if the answer has it (`returning`), and otherwise that of the first. Rows that one
+ * statement numbers have consecutive numbers, unless some of them already have a number, exist, or are numbered by a
+ * trigger; a trigger of SQLite may insert rows in between.
  */
 export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan
@@ -94,10 +93,7 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
 /** The largest `auto_increment_increment`, by at most which the last number is less than the largest of its type. */
 const LARGEST_INCREMENT = 65_535n
 
-/**
- * The condition on rows that an upsert of new rows beside others may update. With the last number in use, MySQL gives
- * that again, and would update its row.
- */
+/** With the last number in use, MySQL gives that again, and would update its row. */
 const beforeLast = (number: Column, within: Condition = combine('and', [])): Condition =>
   combine('and', [within, {
     kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT

@@ -1,7 +1,4 @@
-/**
- * The queries that read the tables of a SQLite file (https://www.sqlite.org/pragma.html#pragfunc). Their rows are
- * objects.
- */
+/** The pragmas of https://www.sqlite.org/pragma.html#pragfunc; rows are objects. */
 import { sql } from 'kysely'
 import { queriesOn, textOf } from './builder.ts'
 
@@ -19,7 +16,7 @@ const ordinary = db
   .where('schema', '=', lit('main'))
   .where('type', 'in', [lit('table'), lit('view')])
 
-/** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
+/** Without those of SQLite itself (`sqlite_sequence`). */
 const objects = db
   .selectFrom('sqlite_schema')
   .select(['name', 'type', 'sql'])
@@ -39,7 +36,6 @@ export interface ColumnRow {
   hidden: number
 }
 
-/** The full-text tables of the file. */
 export const FULL_TEXTS = toText(
   db
     .selectFrom('sqlite_schema')
@@ -49,7 +45,7 @@ export const FULL_TEXTS = toText(
     .orderBy('name')
 )
 
-/** The parameter is the name of the table. */
+/** Parameter: the name of the table. */
 export const COLUMNS = toText(
   db
     .selectFrom(sql<ColumnRow & { cid: number }>`pragma_table_xinfo(${null})`.as('c'))
@@ -94,7 +90,7 @@ export const FOREIGN_KEYS = toText(
     .orderBy('f.seq')
 )
 
-/** Compares names ignoring case, because a trigger may name its table in another letter case. */
+/** Ignoring case, because a trigger may name its table in another letter case. */
 export const TRIGGERS = toText(
   db
     .selectFrom([objects.as('t'), 'sqlite_schema as s'])

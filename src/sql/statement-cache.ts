@@ -1,8 +1,7 @@
 /**
- * Statements are built once for all plans with the same statement key: everything but their values. The text is built
- * from a copy of the plan that has a slot in place of each value, and Kysely returns the slots in the order of the
- * placeholders. They are cached by table and by statement key, with one limit for all tables of the process, and are
- * dropped with their table.
+ * A statement is built once for all plans with the same key, which is all but their values, from a copy of the plan
+ * that has a slot in place of each value, and Kysely returns the slots in the order of the placeholders. They are
+ * cached by table and by statement key, with one limit for all tables of the process, and are dropped with their table.
  */
 import { CacheByTable } from '../cache-by-table.ts'
 import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'
@@ -26,27 +25,27 @@ import { compileSelect, confirmationsOf, describeCells, isEquality } from './com
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { Slot, type Template, type Statement } from './statement.ts'
 
-/** What a property of plans is to a key: its own code, and whether it contains values. */
+/** Its code in a key, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
 
-/** The names of the properties of each type of a union. */
+/** The names of each type of a union. */
 type NamesOf<T> = T extends unknown ? keyof T : never
 
-/** Those that contain values. Parameters may be a list, whose length belongs to the key. */
+/** Lists too, whose length belongs to the key. */
 const VALUES = new Set<string>([
   'parameter', 'parameters', 'low', 'high', 'pattern', 'bits', 'jsonPath', 'limit', 'read', 'offset'
 ] satisfies Array<NamesOf<Condition | JsonTest | JsonPart | SelectPlan | Page>>)
 
 /**
- * The properties that do not change the statement: those of the execution of a plan, and those of a computed column
- * that follow from its function and its source.
+ * They do not change the statement: they belong to the execution of a plan, or follow for a computed column from its
+ * function and its source.
  */
 const APART: ReadonlyArray<NamesOf<SelectPlan | UpdatePlan | ComputedColumn | Match>> = [
   'inTransaction', 'foreignKeyChecks', 'afterWrite', 'total', 'expect', 'maximum', 'returning', 'dryRun', 'keyed',
   'type', 'sql', 'path'
 ]
 
-/** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
+/** By name: some dozens, each chosen by the service. */
 const properties = new Map<string, Property | null>(APART.map((name) => [name, null]))
 
 function addProperty (name: string): Property {
@@ -61,7 +60,7 @@ let lastId = 0
 
 const idOf = (object: object): number => getOrCreate(ids, object, () => ++lastId)
 
-/** The id of the table by which statements are cached. The list of its columns has another one. */
+/** The list of the columns has another id. */
 function idOfTable (table: Table): number {
   const shared = statementTable(table)
   idOf(shared.columnList)
@@ -75,16 +74,16 @@ type Node = Readonly<Record<string, unknown>>
 const [LIST, END_OF_LIST, END_OF_OBJECT, VALUE, VALUES_OF_LIST, ID, TEXT, OTHER, NAMED] = [...'[]}?*#:=@']
   .map((part) => part.charCodeAt(0)) as [number, number, number, number, number, number, number, number, number]
 
-/** The codes of a key that is being written: of a text that grows, V8 would keep 32 bytes for each part. */
+/** Of a key that is being written: for a text that grows, V8 would keep 32 bytes for each part. */
 let codes = new Uint16Array(1024)
-/** The room in it before each part, beside a text. */
+/** Before each part, beside a text. */
 const ROOM = 16
 
-/** Goes over a plan once: writes its key, collects its values and, if needed, makes a copy with slots. */
+/** Writes the key of a plan, collects its values and, if needed, makes a copy with slots, in one pass. */
 class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
-  /** The nodes to which several parts of a plan refer, with their copies. */
+  /** To which several parts of a plan refer, with their copies. */
   #named: Map<object, unknown> | undefined
   #length = 0
 
@@ -92,7 +91,7 @@ class Walk {
     this.#isCopy = isCopy
   }
 
-  /** The key, before another walk begins. */
+  /** Before another walk begins. */
   get key (): string {
     return Buffer.from(codes.buffer, 0, this.#length * codes.BYTES_PER_ELEMENT).toString('utf16le')
   }
@@ -182,7 +181,7 @@ class Walk {
     return copy ?? node
   }
 
-  /** Takes a value, or a list of them. */
+  /** A value, or a list of them. */
   #take (value: unknown): unknown {
     const first = this.values.length
     if (!Array.isArray(value)) {
@@ -196,35 +195,32 @@ class Walk {
   }
 }
 
-/** The statement key of a plan, or of a part of one, and its values. */
+/** Of a plan or a part of one. */
 export function keyOf (plan: object): { readonly key: string, readonly values: readonly Cell[] } {
   const walk = new Walk(false)
   walk.visit(plan)
   return { key: walk.key, values: walk.values }
 }
 
-// The cache.
-
-/** How many statements were found in the cache, and how many were built. */
 export interface StatementCounts { cached: number, built: number }
 
-/** Longer texts are not cached, because a list of ten thousand values is rarely sent twice with the same length. */
+/** Longer texts are not cached: a list of ten thousand values is rarely sent twice with the same length. */
 const MAX_LENGTH = 10_000
 
 type CachedStatement = Pick<Template, 'sql' | 'pieces'>
 
 /**
- * Estimates the memory in V8: two bytes per character because of the column keys, a string for each piece, and an entry
- * of the map.
+ * Estimated for V8: two bytes per character because of the column keys, a string for each piece, and an entry of the
+ * map.
  */
 function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }
 
-/** The cache for all tables of all databases, with its size in bytes: some ten thousand usual statements. */
+/** For all tables of all databases, in bytes: some ten thousand usual statements. */
 export const statementCache = new CacheByTable<Template>(16 * 1024 * 1024, sizeOf)
 
-/** Returns the cached statement of a plan, or builds it from the plan with slots, and counts which in `counts`. */
+/** Builds the statement if it is not cached, and counts which in `counts`. */
 export function findTemplate<P extends { readonly table: Table }> (
   plan: P,
   { counts, key, engine }: { readonly counts: StatementCounts, readonly key: string, readonly engine: Engine },
@@ -241,16 +237,16 @@ export function findTemplate<P extends { readonly table: Table }> (
   return template
 }
 
-/** Maximum length of a value of a rule in a statement, twice for texts. */
+/** Of a value of a rule in a statement; twice for texts. */
 const VALUE_LENGTH = 100
 
-/** The rules of a grant are the same in each of its requests. */
+/** The rules are the same in each of its requests. */
 const roomOfRules = ({ granted }: Table): number => granted === undefined
   ? 0
   : granted.rules.flatMap(({ tests }) => tests).reduce((room, test) =>
     room + (test.kind === 'in' ? test.values.length * VALUE_LENGTH : 0), 0)
 
-/** The parameters of a statement. `values`: those of the plan, in the order of its key. */
+/** `values`: of the plan, in the order of its key. */
 export function fill (
   { slots, isInOrder }: Pick<Template, 'slots' | 'isInOrder'>,
   values: readonly Cell[]
@@ -261,18 +257,15 @@ export function fill (
     : slots.map((slot) => slot instanceof Slot ? values[slot.index] as Cell : slot)
 }
 
-/**
- * Whether an update or delete can match at most one row, because its condition holds all columns of a unique key equal
- * to values.
- */
+/** The condition holds all columns of a unique key equal to values. */
 function isSingleRow ({ table, condition }: UpdatePlan | DeletePlan): boolean {
   const equal = equalColumns(condition)
   return equal.length > 0 && rowKeysOf(table).some((key) => key.every((column) => equal.includes(column)))
 }
 
 /**
- * Leaves out columns that are compared in a form other than the key's, such as JSON of MariaDB, which may equal a value
- * in several rows.
+ * Without columns that are compared in a form other than the key's, such as JSON of MariaDB, which may equal a value in
+ * several rows.
  */
 function equalColumns (condition: Condition): readonly Column[] {
   if (condition.kind === 'and') return condition.conditions.flatMap(equalColumns)
@@ -281,10 +274,10 @@ function equalColumns (condition: Condition): readonly Column[] {
     : []
 }
 
-/** A plan with exactly one statement. Inserts are divided among statements (row-batches.ts). */
+/** Of exactly one statement: inserts are divided among statements (row-batches.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
-/** Compiles a plan, or takes the cached statement of the same key, and counts which in `counts`. Never throws. */
+/** Takes the cached statement if there is one, and counts which in `counts`. Never throws. */
 export function compileStatement (
   plan: CompiledPlan,
   engine: Engine,
@@ -296,7 +289,7 @@ export function compileStatement (
   return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }
 
-/** The text and the parameters of a plan as Kysely builds them. */
+/** Without the cache. */
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
     case 'select':
@@ -308,7 +301,7 @@ export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatem
 }
 
 const NONE: readonly Column[] = []
-/** The column of a count, with the type that the servers send. */
+/** With the type that the servers send. */
 const COUNT: readonly Column[] = [
   { ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }
 ]
@@ -320,10 +313,10 @@ const CLOCK = "select timestampdiff(microsecond, '1970-01-01', current_timestamp
 /** The number of the row that the last upsert of a session of MySQL or MariaDB has found (compile-insert.ts). */
 export const compileLastId = (table: Table): Statement => compileNumber(table, LAST_ID)
 
-/** Selects the distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */
+/** The distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */
 export const compileStep = (table: Table): Statement => compileNumber(table, STEP)
 
-/** Selects the time of a server, in millionths of a second since 1970. */
+/** In millionths of a second since 1970. */
 export const compileClock = (table: Table): Statement => compileNumber(table, CLOCK)
 
 function compileNumber (table: Table, sql: string): Statement {
@@ -339,7 +332,6 @@ function compileNumber (table: Table, sql: string): Statement {
   }
 }
 
-/** Compiles a plan with slots, and describes the statement for a dialect. */
 function describe (plan: CompiledPlan, engine: Engine): Template {
   const { verb, condition } = plan
   const built = buildStatement(plan, engine)

@@ -1,52 +1,51 @@
-/** The statements that dialects run, with everything that running them needs. */
+/** What dialects run, with everything that running needs. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
 import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
 import { type Clock, hasMoment, isMoment, valueAt } from '../types/moment.ts'
 
-/** The common part of all statements with one key (statement-cache.ts). */
+/** Of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */
   readonly verb: 'select' | TriggerEvent
   readonly table: Table
-  /** The whole text with `?` as its placeholders. */
+  /** With `?` as its placeholders. */
   readonly sql: string
-  /** The same text, cut at its placeholders. It remains the same object while the statement is cached. */
+  /** `sql`, cut at its placeholders. It remains the same object while the statement is cached. */
   readonly pieces: readonly string[]
-  /** The columns of the rows that a select returns, in their order. */
+  /** In the order of a row that a select returns. */
   readonly columns: readonly Column[]
   /**
-   * The columns that an insert or update sets, in their order: their values are the first parameters. Columns set by an
-   * update operator come last.
+   * Set by an insert or update, in this order: their values are the first parameters. Columns of update operators come
+   * last.
    */
   readonly assigned: readonly Column[]
-  /** The statements that confirm the tables whose columns this one uses (`confirmationsOf`). */
+  /** Of the tables whose columns this statement uses (`confirmationsOf`). */
   readonly confirmations: readonly Statement[]
-  /** What separates the rows of a list in the text; `), (` if omitted. */
+  /** Between the rows of a list; `), (` if omitted. */
   readonly separator?: string | undefined
-  /** Set if an update or delete can match at most one row. */
+  /** An update or delete can match at most one row. */
   readonly isSingle?: boolean | undefined
-  /** Set if the conditions have `$match`. */
+  /** The conditions have `$match`. */
   readonly isSearch?: boolean | undefined
-  /** Set if the conditions of a write use rows of other tables. */
+  /** The conditions of a write use rows of other tables. */
   readonly isRelated?: boolean | undefined
-  /** What a statement that is about no table does, for messages. */
+  /** For messages, if the statement is about no table. */
   readonly does?: string | undefined
-  /** Set if a select reads a view. */
   readonly readsView?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
-  /** Set if the rows may come from a UNION, whose columns are sent with other types. */
+  /** The rows may come from a UNION, whose columns are sent with other types. */
   readonly isUnion?: true | undefined
-  /** Whether the server gives the rows of an insert their numbers, which it then reports. */
+  /** The server gives the rows of an insert their numbers, and reports them. */
   readonly isNumbered?: boolean | undefined
-  /** Whether an insert updates rows that exist. */
+  /** The insert updates rows that exist. */
   readonly isUpsert?: boolean | undefined
-  /** For an upsert on SQLite: the text that leaves an existing row unchanged. */
+  /** On SQLite, leaves an existing row unchanged. */
   readonly probe?: string | undefined
 }
 
-/** Stands for a value of a plan: its index among them (statement-cache.ts). */
+/** Its index among the values of a plan (statement-cache.ts). */
 export class Slot {
   readonly index: number
 
@@ -55,17 +54,17 @@ export class Slot {
   }
 }
 
-/** A statement with slots in place of the values of its plan, in the order of the placeholders. */
+/** With slots in place of the values of the plan, in the order of the placeholders. */
 export interface Template extends CompiledStatement {
   readonly slots: ReadonlyArray<Cell | Slot>
-  /** Whether the slots are those of all values, in the order of the values. */
+  /** The slots are in the order of all values. */
   readonly isInOrder?: boolean
 }
 
 export interface Statement extends CompiledStatement {
-  /** The path in the body of the text of `$match`, which the database may refuse. */
+  /** The path of `$match`, whose text the database may refuse. */
   readonly textPath?: Path | undefined
-  /** The parameters in the order of the placeholders. */
+  /** In the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**
    * For an insert of a list, an upsert, and an update of rows with values of their own: the number of rows. The text is
@@ -74,7 +73,7 @@ export interface Statement extends CompiledStatement {
   readonly rows?: number | undefined
 }
 
-/** The value that an insert or update gives to a column; undefined if it gives none. */
+/** Undefined if an insert or update gives none. */
 export function findAssigned (
   { assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>,
   column: Column
@@ -85,10 +84,7 @@ export function findAssigned (
 
 const WRITE = /^(insert|update)\b/
 
-/**
- * The statement without checks of foreign keys on MySQL, by a hint, and on MariaDB, by a comment that only it executes:
- * to be undone.
- */
+/** On MySQL by a hint, on MariaDB by a comment that only it executes. To be undone. */
 export function withoutForeignKeys (statement: Statement): Statement {
   const change = (text: string): string =>
     text.replace(WRITE, '/*M! set statement foreign_key_checks = 0 for */ $1 /*+ set_var(foreign_key_checks = 0) */')
@@ -97,8 +93,8 @@ export function withoutForeignKeys (statement: Statement): Statement {
 }
 
 /**
- * Puts values in place of moments; NULL for one in filters that its column cannot hold. `readClock` is called if there
- * are moments. @throws VALUE_OUT_OF_RANGE for one in `data`
+ * NULL for a moment in filters that its column cannot hold. `readClock` is called if there are moments. @throws
+ * VALUE_OUT_OF_RANGE for one in `data`
  */
 export function bindCells (cells: readonly Cell[], readClock: () => Clock): readonly Cell[] {
   if (!hasMoment(cells)) return cells

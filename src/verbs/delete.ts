@@ -1,4 +1,3 @@
-/** Delete: how its body is planned, its plan is run and its counts are returned. */
 import type { DeleteBody } from '../../schemas/body.ts'
 import type { TableSource } from '../catalog/catalog.ts'
 import { runChange } from '../execute/change.ts'
@@ -26,7 +25,7 @@ export const remove = {
   rowsOf: (_plan: DeletePlan, { changed }: Result): number => changed
 }
 
-/** Plans a delete. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
 function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): DeletePlan {
   const { table } = source
   const limits = counting(given)

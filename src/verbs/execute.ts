@@ -1,4 +1,4 @@
-/** Runs a plan: a plain one as a single statement, any other in a transaction. */
+/** A plain plan is a single statement, any other a transaction. */
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, findRepeat, refuse } from '../execute/after-write.ts'
@@ -14,16 +14,15 @@ import type { Result } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { verbs } from './index.ts'
 
-/** The arguments of running a plan, without a session. */
 interface Execution {
   readonly plan: Plan
   readonly database: Database
-  /** Takes the rows of the answer; undefined for an answer without rows. The creator must drop it. */
+  /** Undefined for a response without rows. The creator must drop it. */
   readonly sink: ResponseSink | undefined
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The sink for the rows of an answer; undefined for an answer without rows. `maxBytes`: its maximum size. */
+/** Undefined for a response without rows. */
 export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number): ResponseSink | undefined {
   const isSelect = plan.verb === 'select'
   const rows = isSelect ? plan : plan.returning
@@ -36,8 +35,8 @@ export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number):
 }
 
 /**
- * Runs a plan by itself. If the sink is full, it has the reason (`refusal`). @throws ServiceError, StaleCatalog;
- * nothing was changed, except with OUTCOME_UNKNOWN
+ * If the sink is full, it has the reason (`refusal`). @throws StaleCatalog; nothing was changed, except with
+ * OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database: { dialect }, database, sink, record } = execution
@@ -61,9 +60,7 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
   }, { readOnly, isolation: isolationOf(plan), dryRun: readOnly ? undefined : plan.dryRun, client, consistency })
 }
 
-/**
- * Runs a plan in a transaction, which its caller commits or rolls back. Whatever is thrown must undo the transaction.
- */
+/** The caller commits or rolls back. Whatever is thrown must undo the transaction. */
 async function runIn (tx: Transaction, { plan, database, sink, record }: Execution): Promise<Result> {
   const table = isOneStatement(plan) ? undefined : plan.table
   const runner = new Runner(tx.run, database, table, findRepeat(tx, plan))
@@ -75,8 +72,8 @@ async function runIn (tx: Transaction, { plan, database, sink, record }: Executi
 }
 
 /**
- * Checks the rows of tables with rules to which a running write refers, even if the write is refused for another
- * reason. An update of no row refers to nothing.
+ * Checks the rows of tables with rules to which the write refers, even if it is refused for another reason. An update
+ * of no row refers to nothing.
  */
 async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promise<Result>): Promise<Result> {
   // rows that are not written in the order of `data` are all checked
@@ -91,25 +88,22 @@ async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promis
 export interface PlanToAnswer {
   readonly plan: Plan
   readonly database: Database
-  /** Bytes that the answer may have. */
+  /** Of the response. */
   readonly maxBytes: number
-  /** The memory for it; that of the database if omitted. */
+  /** The memory of the database if omitted. */
   readonly budget?: MemoryBudget
   readonly record?: RequestRecord | null | undefined
-  /** The arguments of the hook for writes, which is not called if they are omitted. */
+  /** The hook for writes is not called without it. */
   readonly pendingWrite?: Pick<PendingWrite, 'grant' | 'body' | 'references' | 'dryRun' | 'named'>
 }
 
-/**
- * Runs a plan in a transaction, writes its answer and calls the hook for writes. @throws the errors of runIn and of the
- * hook
- */
+/** Also calls the hook for writes. @throws the errors of runIn and of the hook */
 export async function answerIn (
   tx: Transaction,
   { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer
 ): Promise<{
   readonly answer: string | Buffer
-  /** Rows that a select returned, or that a write changed. */
+  /** Returned by a select, or changed by a write. */
   readonly rows: number
 }> {
   const sink = createSink(plan, budget, maxBytes)

@@ -17,34 +17,34 @@ import type { Statement } from '../sql/statement.ts'
 import { type DriverValue, RELATED_TEXT } from '../types/column-type.ts'
 
 /**
- * The number of different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL
- * does not use the index.
+ * Different values of `on` in one step: MariaDB reads an IN of a thousand values as a join, and MySQL does not use the
+ * index.
  */
 const STEP = 250
 
 const COMMA = 0x2c
 
-/** Takes the rows of a member into the lists that they belong to. The rows of a list follow each other. */
+/** The rows of a list follow each other. */
 class ListSink implements RowSink {
   readonly #answer: ResponseSink
   readonly #lists: RelatedLists
   readonly members: JsonRows
   readonly #output = new Output()
-  /** The number of rows that a list takes. */
+  /** Rows that a list takes. */
   readonly #most: number
-  /** Whether the first cell of a row is the value by which it is related; otherwise it is the id of the values. */
+  /** The first cell of a row is the value by which it is related, or else the id of the values. */
   #isValue = false
   #columns: readonly Column[] = []
-  /** The lists with rows of the running statement. */
+  /** With rows of the running statement. */
   readonly #filled: RelatedList[] = []
   /** The first cell of the last row: the text of a value, or the number of its bytes. */
   #last: string | number | undefined
-  /** A copy of these bytes, because the driver reuses its own. */
+  /** A copy, because the driver reuses its own. */
   #bytesOfLast = Buffer.alloc(32)
-  /** The bytes and the memory that the answer has counted. */
+  /** Counted by the response. */
   #bytes = 0
   #memory = 0
-  /** The number of rows of the running statement. */
+  /** Of the running statement. */
   count = 0
 
   constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
@@ -68,7 +68,6 @@ class ListSink implements RowSink {
 
   overflow (): void { this.#answer.overflow() }
 
-  /** Prepares for the next statement. */
   expect (isValue: boolean): void {
     this.#isValue = isValue
     this.#filled.length = 0
@@ -110,7 +109,6 @@ class ListSink implements RowSink {
     return taking?.then(() => this.#close())
   }
 
-  /** Whether these bytes are the first cell of the last row, too. */
   #isLast (bytes: Uint8Array, start: number, end: number): boolean {
     if (this.#last !== end - start) return false
     for (let index = start; index < end; index++) if (this.#bytesOfLast[index - start] !== bytes[index]) return false
@@ -124,7 +122,7 @@ class ListSink implements RowSink {
     this.#last = size
   }
 
-  /** Begins the list of a row, whose first cell is given. */
+  /** `first`: the first cell of a row. */
   #open (first: DriverValue): void {
     const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))]
     // a proxy has changed the row: the statement asked for rows of the lists only
@@ -136,7 +134,7 @@ class ListSink implements RowSink {
     this.#filled.push(list)
   }
 
-  /** Begins another row of the last list, if it takes one. */
+  /** False if the list takes no more. */
   #goesOn (): boolean {
     const list = this.#filled.at(-1) as RelatedList
     if (list.count === this.#most) return false
@@ -160,7 +158,7 @@ class ListSink implements RowSink {
     return list.count > 0
   }
 
-  /** Removes the rows of a list, behind which there are no others. */
+  /** Behind its rows there are no others. */
   #empty (list: RelatedList): void {
     this.#output.length = list.rows?.start ?? 0
     this.members.gaps.length = list.rows?.gap ?? 0
@@ -168,13 +166,12 @@ class ListSink implements RowSink {
     list.count = 0
   }
 
-  /** Frees the memory. */
   free (): void {
     this.#output.recycle()
   }
 }
 
-/** Reads the lists of the rows that a write returns, and locks their rows. @throws as `running` and readMembers */
+/** Locks the rows of the lists. @throws as `running` and readMembers */
 export function withReturnedMembers (
   runner: Runner,
   sink: ResponseSink | undefined,
@@ -188,8 +185,8 @@ export function withReturnedMembers (
 }
 
 /**
- * Reads the lists of members, and writes the rows of the answer with them. Returns the number of rows that were read.
- * @throws the errors of the session and of the answer
+ * Writes the rows of the response too. Returns the number of rows that were read. @throws the errors of the session and
+ * of the response
  */
 export async function readMembers (runner: Runner, answer: ResponseSink, lock?: RowLock): Promise<number> {
   if (answer.rows.lists.size === 0) return 0
@@ -208,7 +205,7 @@ interface Reading {
   readonly runner: Runner
   readonly answer: ResponseSink
   readonly lock: RowLock
-  /** Takes the sinks, whose memory must be freed. */
+  /** Their memory must be freed. */
   readonly sinks: ListSink[]
 }
 
@@ -242,7 +239,7 @@ async function readStep (reading: ReadingList, values: readonly OnValues[]): Pro
     }
     return
   }
-  // MariaDB takes an IN of one value for an equality, but sorts all rows of it by the value nevertheless
+  // MariaDB takes an IN of one value for an equality, but sorts its rows by the value
   const left =
     TRAITS[engine].readsListsAtOnce && member.kind === 'many' && values.length > 1 && isListed(member)
       ? await readFirst(reading, member, values)
@@ -255,17 +252,16 @@ async function readStep (reading: ReadingList, values: readonly OnValues[]): Pro
 }
 
 /**
- * Whether the service can compare the values itself, and the servers read a list of them by the index. Of a first row,
- * the part of a value reads no other; an order by a member reads every row, and so would read them twice.
+ * The service can compare the values itself, and the servers read a list of them by the index. Of a first row, the part
+ * of a value reads no other; an order by a member reads every row, and so would read them twice.
  */
 const isListed = ({ on, isObject, order }: ManyMember): boolean =>
   isObject !== true && !order.some(({ of }) => of !== undefined) &&
   on.length === 1 && on[0]?.other.type.relatedAs !== RELATED_TEXT
 
 /**
- * Reads the rows related to all values at once, because most values have few. Stops after four rows for each value plus
- * the limit of one, and returns the values that need a part of their own, so that a value with a million related rows
- * costs no more.
+ * All values at once, because most have few related rows. Stops after four rows for each value plus the limit of one,
+ * and returns the values that need a part of their own, so that a value with a million related rows costs no more.
  */
 async function readFirst (
   reading: ReadingList,

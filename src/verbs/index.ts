@@ -15,16 +15,12 @@ import { select } from './select.ts'
 import { update } from './update.ts'
 
 interface VerbHandler<B extends Body, P extends Plan> {
-  /** Plans a checked body, within the rules of the grant. @throws ServiceError */
+  /** Within the rules of the grant. @throws ServiceError */
   plan (body: B, source: TableSource, limits: PlanLimits): P
-  /**
-   * Runs the plan with a runner, which may be that of a transaction. `sink`: takes the rows of the response. @throws
-   * ServiceError, StaleCatalog
-   */
+  /** `runner`: also of a transaction. `sink`: for the rows of the response. @throws StaleCatalog */
   run (runner: Runner, plan: P, options: { readonly sink: ResponseSink | undefined }): Promise<Result>
-  /** The body of the response. */
   respond (plan: P, result: Result, sink: ResponseSink | undefined): string | Buffer
-  /** The number of rows that the plan has returned or, if it is a write, changed. */
+  /** Returned by the plan or, for a write, changed. */
   rowsOf (plan: P, result: Result): number
 }
 
@@ -32,19 +28,18 @@ const handlers = { select, insert, update, delete: remove } satisfies {
   readonly [V in Verb]: VerbHandler<Extract<Body, { readonly verb: V }>, Extract<Plan, { readonly verb: V }>>
 }
 
-/** The handlers of the verbs. */
 export const verbs = handlers as Readonly<Record<Verb, VerbHandler<Body, Plan>>>
 
 /**
- * Plans a checked body for its table and the others that it names. @throws PERMISSION_DENIED for a write to a view or
- * one that breaks a rule of the grant, NOT_NULL_VIOLATION if nothing else is wrong, and the errors of the verb
+ * @throws PERMISSION_DENIED for a write to a view or one that breaks a rule of the grant, NOT_NULL_VIOLATION if nothing
+ * else is wrong, and the errors of the verb
  */
 export function createPlan (body: Body, source: TableSource, limits: PlanLimits): Plan {
   refuseView(body.verb, source.table)
   return verbs[body.verb].plan(body, source, limits)
 }
 
-/** Plans an insert of rows that have been read, instead of those of a body. @throws as `createPlan` */
+/** @throws as `createPlan` */
 export function createPlanOfRows (rows: ReadRows, terms: Terms, source: TableSource): Plan {
   refuseView('insert', source.table)
   return insert.planReadRows(rows, terms, source)

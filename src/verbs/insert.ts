@@ -1,4 +1,3 @@
-/** Insert: how its body is planned, its plan is run and its counts are returned. */
 import type { InsertBody } from '../../schemas/body.ts'
 import { type Column, type TableSource, traitsOf, type Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
@@ -30,7 +29,7 @@ export const insert = {
     return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
   },
 
-  /** Plans an insert of rows that have been read, of which it returns none. */
+  /** It returns none of the rows. */
   planReadRows: (rows: ReadRows, terms: Terms, { table }: TableSource): InsertPlan =>
     complete(planReadRows(rows, terms, table)),
 
@@ -73,7 +72,7 @@ const isAnyOrder = (writes: InsertPlan['writes'], rows: readonly PlannedRow[]): 
 const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
   members === undefined ? plan : { ...plan, returning: { ...plan.returning as Returned, members } }
 
-/** Whether an insert writes a moment to the column of its id. */
+/** A moment is written to the id. */
 function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
   if (identity?.type.moment === undefined) return false
   const changed = conflict?.set.kind === 'assignments' ? conflict.set.assignments : []
@@ -112,12 +111,9 @@ function insertedText ({ conflict }: InsertPlan, { changed, counts, id, outcomes
   return outcomes === undefined ? text : `${text},"outcomes":${JSON.stringify(outcomes)}`
 }
 
-// Runs an insert, or an upsert, that returns its rows.
-
-/** A plan that has the columns to return and the key of the rows. */
 type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: readonly Column[] }
 
-/** @throws NOT_SUPPORTED if a trigger has changed the key of a row; ServiceError */
+/** @throws NOT_SUPPORTED if a trigger has changed the key of a row */
 async function insertReturning (plan: ReturningPlan, runner: Runner, sink: ResponseSink): Promise<Result> {
   const { table, rows, conflict, returning, key, isNumbered = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
@@ -125,7 +121,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
     conflict === undefined &&
     factsOf(table).fillsNew &&
     (await areTaken(runner, { table, key, keys: givenKeys(key, rows) }))
-  /** The numbers that the database gave to rows. */
+  /** The database gave them. */
   const numbers = new Map<PlannedRow, Value>()
   const untouched = new Set<PlannedRow>()
   const onBatch = async (batch: RowBatch, counts: RowCounts): Promise<void> => {
@@ -168,10 +164,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
   return { ...result, rows: sink.count }
 }
 
-/**
- * The distance between the numbers that a session gives to rows, which is not 1 in clusters with several writable
- * servers.
- */
+/** Between numbers of rows in a session: not 1 in clusters with several writable servers. */
 async function readStep (runner: Runner, table: Table): Promise<bigint> {
   return TRAITS[runner.engine].numbersInSteps ? BigInt(await runner.number(compileStep(table))) : 1n
 }

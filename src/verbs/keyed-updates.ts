@@ -1,4 +1,4 @@
-/** Update of many rows: a list of entries, each with the key of its row and values of its own. */
+/** Each entry has the key of its row and values of its own. */
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
@@ -32,7 +32,7 @@ type UpdateOfMany = UpdateBody & {
   readonly key: readonly string[]
 }
 
-/** Whether the update has a list, with which the check of the body requires a key. */
+/** The check of the body requires a key. */
 export const isOfMany = (body: UpdateBody): body is UpdateOfMany => Array.isArray(body.data)
 
 /**
@@ -90,7 +90,7 @@ function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, s
   return readValue(column, withStandIn(given, column, standIns, path), path)
 }
 
-/** Applies the rules of the grant to the values of an entry. @throws PERMISSION_DENIED */
+/** @throws PERMISSION_DENIED */
 function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
   try {
     return withTouched(restrictUpdate(update))
@@ -100,8 +100,8 @@ function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
   }
 }
 
-// Runs it: first locks the rows, so that the database says by its own equality which entries find one, and then changes
-// each row by its key, in the order of `data`, or several by one statement where the order is not seen.
+// First locks the rows, so that the database says by its own equality which entries find one, and then changes each row
+// by its key, in the order of `data`, or several by one statement where the order is not seen.
 
 type Entry = KeyedUpdates['entries'][number]
 
@@ -143,7 +143,7 @@ export async function runKeyedUpdates (
   return { rows: sink?.count ?? 0, changed, matched: keys.length }
 }
 
-/** Returns the stored key of the row of each entry; undefined for an entry without a row. */
+/** The stored keys of the rows; undefined for an entry without a row. */
 async function lockRows (
   runner: Runner,
   { table, condition, keyed: { key, entries } }: KeyedPlan
@@ -173,10 +173,10 @@ async function lockRows (
   return found
 }
 
-/** The entry of a row, and the stored key of that. */
+/** `values`: the stored key. */
 interface FoundRow { readonly index: number, readonly values: readonly Value[], readonly update: UpdatePlan }
 
-/** Writes the rows of the entries, many by one statement where that is the same. Returns the number of changed ones. */
+/** Many by one statement where that is the same. Returns the number of changed ones. */
 async function writeRows (
   runner: Runner,
   { table, keyed: { key, entries } }: KeyedPlan,
@@ -199,8 +199,8 @@ async function writeRows (
 }
 
 /**
- * Writes rows by one statement. Returns the number of changed ones; undefined if the values are not of one kind, or the
- * database refuses a row, of which only the row by itself has the exact error. A refused statement has changed nothing.
+ * Returns the number of changed rows; undefined if the values are not of one kind, or the database refuses a row, whose
+ * exact error only the row by itself has. A refused statement has changed nothing.
  */
 async function writeAtOnce (
   runner: Runner,

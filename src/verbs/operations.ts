@@ -1,4 +1,4 @@
-/** Authorizes and plans all operations of a request before the first one runs. */
+/** All operations of a request are authorized and planned before the first one runs. */
 import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../schemas/body.ts'
 import { nameTables } from '../access/foreign-keys.ts'
 import { accessTo, authorize } from '../access/authorize.ts'
@@ -27,20 +27,18 @@ import { createPlan, refuseView } from './index.ts'
 
 interface PlannedOperation {
   readonly body: Body
-  /** The plan, with holes in place of the values of its references. */
+  /** With holes in place of the values of its references. */
   readonly plan: Plan
   readonly references: References
-  /** Plans the operation again with the values of its references. @throws as createPlan */
+  /** With the values of its references. @throws as createPlan */
   replan (find: (target: Target) => unknown): Plan
 }
 
-/** The plans of a named request, for one call. */
+/** For one call. */
 export interface NamedPlans {
-  /** The name of the request. */
   readonly name: string
-  /** The values of the call. */
   readonly standIns: StandIns
-  /** The plans with the values of the call; undefined if the bodies must be planned with them. @throws ServiceError */
+  /** Undefined if the bodies must be planned with the values of the call. @throws ServiceError */
   find (sources: readonly TableSource[]): ReadonlyArray<{
     readonly body: BodyInTransaction
     readonly plan: Plan
@@ -60,8 +58,8 @@ interface OperationsToPlan {
 }
 
 /**
- * Plans all operations stage by stage, and refuses them in the same order as single requests. @throws
- * PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of planning; `details` name the operation
+ * Stage by stage, refused in the order of single requests. @throws PERMISSION_DENIED, TABLE_NOT_FOUND, the errors of
+ * planning; `details` name the operation
  */
 async function planOperations ({
   operations,
@@ -133,10 +131,7 @@ function planAgain (given: OperationToPlan): PlannedOperation['replan'] {
   return (find) => planWith(given, { ...limits, standIns: new References(index, limits.standIns, find) })
 }
 
-/**
- * Does the work of one stage for all operations. @throws the first error; errors with the codes `first` come before all
- * others, those with the codes `last` after them, in this order
- */
+/** @throws the first error: codes in `first` come before all others, codes in `last` after them, in this order */
 async function inStage<T> (
   operations: readonly Operation[],
   { first = [], last = [] }: { readonly first?: readonly string[], readonly last?: readonly string[] },
@@ -157,30 +152,28 @@ async function inStage<T> (
   throw worst.error.statusCode < 500 ? inOperation(worst.index, worst.error) : worst.error
 }
 
-// The pipeline of a request with several operations: authorize, plan, execute in one transaction, respond.
-
-// The results of the operations of one run: the parts of the answer, and the values for references.
+// Of one run: the parts of the response, and the values for references.
 
 export class Results {
   readonly #maxBytes: number
   readonly #budget: ResponseBudget
   readonly #answers: Array<string | Buffer> = []
-  /** Parsed results that references lead to. */
+  /** References lead to them. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
 
-  /** `maxBytes`: bytes that the whole answer may have; the budget may allow less. */
+  /** `maxBytes`: of the whole response, in bytes; the budget may allow less. */
   constructor (maxBytes: number, budget: ResponseBudget) {
     this.#maxBytes = Math.min(maxBytes, budget.largest)
     this.#budget = budget
   }
 
-  /** The bytes that are left. */
+  /** Bytes that are left. */
   get room (): number {
     return this.#maxBytes - this.#bytes
   }
 
-  /** The memory for the next answer. */
+  /** For the next result. */
   get budget (): MemoryBudget {
     return this.#budget.after(this.#bytes)
   }
@@ -189,7 +182,7 @@ export class Results {
     return this.#answers
   }
 
-  /** Adds the answer of the next operation. @throws RESULT_TOO_LARGE, OVERLOADED */
+  /** @throws RESULT_TOO_LARGE, OVERLOADED */
   add (answer: string | Buffer): void {
     const size = Buffer.byteLength(answer)
     if (size > this.room) {
@@ -202,13 +195,12 @@ export class Results {
     this.#answers.push(answer)
   }
 
-  /** Frees the memory. */
   drop (): void {
     this.#budget.give(this.#bytes)
     this.#bytes = 0
   }
 
-  /** The value to which the steps lead in the result of an operation; undefined if there is none. */
+  /** Undefined if the steps lead to none. */
   find ({ operation, steps }: Target): unknown {
     return findBySteps(this.#resultOf(operation), steps)
   }
@@ -226,18 +218,18 @@ interface OperationsRequest extends ReadOptions, Keyed {
   readonly database: Database
   readonly body: OperationsBody
   readonly limits: PlanLimits
-  /** Set if the operations are those of a named request. */
+  /** For the operations of a named request. */
   readonly named?: NamedPlans | undefined
   readonly record?: RequestRecord | null | undefined
-  /** Bytes that the answer may have, if they are fewer than the setting of the database allows. */
+  /** Of the response, in bytes, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
 }
 
-/** Whether the operations run in a read-only snapshot. A lock needs a transaction that writes. */
+/** In one snapshot. A lock needs a transaction that writes. */
 export const isReadOnly = ({ operations }: OperationsBody): boolean =>
   operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
-/** Returns the body of the answer. @throws ServiceError; `details` name the operation */
+/** The body of the response. @throws `details` name the operation */
 export function runOperations (request: OperationsRequest): Promise<string | Buffer> {
   const { database, body: { operations, dryRun = false }, record } = request
   return withFreshCatalog(database, async () => {
@@ -253,9 +245,9 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
-  /** The rows of all operations, each counted as in its answer. */
+  /** Each operation counts them as in its result. */
   #rows = 0
-  /** The number of statements that had run when each operation began. */
+  /** Statements that had run when each operation began. */
   #starts: number[] = []
 
   constructor (request: OperationsRequest, planned: readonly PlannedOperation[]) {
@@ -289,7 +281,7 @@ class OperationsRun {
     return answer
   }
 
-  /** Names the operation whose statement COMMIT has refused. */
+  /** COMMIT has refused a statement of the operation. */
   #place (error: unknown): unknown {
     const statement = error instanceof ServiceError ? error.statement : undefined
     return statement === undefined
@@ -300,7 +292,7 @@ class OperationsRun {
       )
   }
 
-  /** Runs all operations, and may do so again after a deadlock. */
+  /** Runs again after a deadlock. */
   async #runAll (tx: Transaction, dryRun: boolean): Promise<string | Buffer> {
     const { database, record, resultLimit = Infinity } = this.#request
     record?.attempted(tx.attempt)
@@ -341,7 +333,7 @@ class OperationsRun {
   }
 }
 
-/** The plan with the values of its references. @throws as createPlan */
+/** With the values of its references. @throws as createPlan */
 function bindOrReplan (
   { plan, references: { holes }, replan }: PlannedOperation,
   values: ReadonlyMap<unknown, unknown>,

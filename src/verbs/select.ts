@@ -1,4 +1,3 @@
-/** Select: how its body is planned, its plan is run and its rows are returned. */
 import type { SelectBody } from '../../schemas/body.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
@@ -31,7 +30,7 @@ export const select = {
   rowsOf: (_plan: SelectPlan, { rows }: Result): number => rows
 }
 
-/** Plans a select. @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */
+/** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */
 export function planSelect (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
   const { table } = source
   if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, source, given)
@@ -74,20 +73,19 @@ function planRowOrder (
   return isShared ? completeOrder(order, findKey(table) ?? []) : order
 }
 
-/** Adds members, which need a transaction if a statement of their own must see the snapshot of the rows. */
+/** Members need a transaction if a statement of their own must see the snapshot of the rows. */
 function withMembers (plan: SelectPlan, members: readonly Member[]): SelectPlan {
   return { ...plan, members, ...members.some(hasStatement) && { inTransaction: true } }
 }
 
-/** Whether a member, or one of its members, needs a statement of its own. */
 const hasStatement = (member: Member): boolean => member.kind !== 'one' || member.members.some(hasStatement)
 
-// Plans the select of a stream like that of an answer, but with any number of rows.
+// A stream is like any select, but with any number of rows.
 
 /** More rows than a table has, and a number that both engines accept. */
 const EVERY_ROW = Number.MAX_SAFE_INTEGER
 
-/** `limit`: the number of rows; all of them if left out. @throws INVALID_BODY, and as planSelect */
+/** `limit`: of rows; all of them if omitted. @throws INVALID_BODY, and as planSelect */
 export function planStream (
   body: Omit<SelectBody, 'limit'>,
   source: TableSource,
@@ -102,7 +100,7 @@ export function planStream (
   })
 }
 
-/** Refuses lists, which need statements of their own for many rows at a time. */
+/** Lists need statements of their own for many rows at a time. */
 function rejectLists (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const memberPath = [...path, member.name]
@@ -128,7 +126,6 @@ function runSelect (
   return isOneStatement ? runner.run(plan, sink) : runWithMore(runner, plan, sink as ResponseSink)
 }
 
-/** Runs a select with members, its total or an expected number of rows. */
 async function runWithMore (runner: Runner, plan: SelectPlan, sink: ResponseSink): Promise<Result> {
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
   const outcome = await runner.run(plan, sink)
@@ -137,7 +134,7 @@ async function runWithMore (runner: Runner, plan: SelectPlan, sink: ResponseSink
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
 }
 
-/** @throws EXPECTATION_FAILED if there is another number of rows */
+/** @throws EXPECTATION_FAILED */
 function requireExpected ({ expect, table }: SelectPlan, count: number): void {
   const unexpected = expect && findUnexpected(expect, count, table.name)
   if (unexpected !== undefined) throw unexpected

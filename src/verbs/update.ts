@@ -1,4 +1,3 @@
-/** Update: how its body is planned, its plan is run and its counts are returned. */
 import type { UpdateBody } from '../../schemas/body.ts'
 import { baseTable, type Column, type ForeignKey, type TableSource } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
@@ -49,10 +48,7 @@ function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefi
   return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
 }
 
-/**
- * Plans an update. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED,
- * NOT_SUPPORTED
- */
+/** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
 function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): UpdatePlan {
   const { table } = source
   const limits = counting(given)
@@ -77,8 +73,8 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
 }
 
 /**
- * Whether cascades of the update may move rows by which its filters select (`$some`): servers judge each row when they
- * reach it, so that the rows must be found before.
+ * Cascades may move rows by which the filters select (`$some`): servers judge each row when they reach it, so that the
+ * rows must be found before.
  */
 function movesRelated ({ table, assignments, condition }: UpdatePlan): boolean {
   const written = assignments.map(({ column }) => column)
