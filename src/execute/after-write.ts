@@ -17,21 +17,18 @@ import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, type Repeat, STEP, type Runner } from './runner.ts'
 
-// Checks that the rows to which a write refers satisfy the rules of their table.
-
-/** Rows whose foreign keys are checked. */
 interface Checked {
-  /** Those of the plan if omitted. */
+  /** The checks of the plan if omitted. */
   readonly checks?: readonly ForeignKeyCheck[] | undefined
   /** Whether the write has failed, so that its own rows do not exist. */
   readonly isUndone?: boolean
-  /** The position in `data` of the last row that was written or refused. */
+  /** In `data`, of the last row that was written or refused. */
   readonly last?: number
 }
 
 /**
- * Runs after the write, so that its rows may refer to each other, and before COMMIT. Refuses a row that does not
- * satisfy the rules like one that does not exist: the first one in the order of `data`.
+ * Runs after the write, so that its rows may refer to each other, and before COMMIT. A row that does not satisfy the
+ * rules is refused like one that does not exist: the first one in the order of `data`.
  * @throws FOREIGN_KEY_VIOLATION
  */
 export async function checkForeignKeys (
@@ -61,13 +58,13 @@ const AFTER_WRITE = new Set([
   'OVERLOADED'
 ])
 
-/** Whether the service itself, or a trigger, has refused a write, whose rows still exist. */
+/** The service itself, or a trigger, has refused the write, whose rows still exist. */
 const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the foreign keys of a write that was refused for another reason: those of the rows before the refused one, and
- * of that. The database may report a missing row before that reason, and always does before the service checks the
- * written rows, so a row that the grant does not see must have the same answer.
+ * Checks the foreign keys of the rows up to the refused one. The database may report a missing row before that reason,
+ * and always does before the service checks the written rows, so a row that the grant does not see must have the same
+ * response.
  * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
 export async function refuse (
@@ -84,19 +81,19 @@ export async function refuse (
   throw error
 }
 
-/** The position in `data` of the row that an error is about. */
+/** In `data`, of the row that the error is about. */
 function rowOf (error: unknown): number | undefined {
   const [, index] = /^\/data\/(\d+)(?:\/|$)/.exec((error as ServiceError).details[0]?.path ?? '') ?? []
   return index === undefined ? undefined : Number(index)
 }
 
-/** Whether a violation that only the written values show names its key: of several, MySQL has an order of its own. */
+/** MySQL has an order of its own for several violations that only the written values show. */
 const namesKey = (table: Table): boolean =>
   traitsOf(table).namesForeignKeys && baseTable(table).foreignKeys.length === 1
 
 /**
  * Removes the key from a violation that only the written values show. A row that the grant does not see must have the
- * same answer as one that the database misses. The position in `data` stays.
+ * same response as one that the database misses. The position in `data` stays.
  */
 function withoutKey (error: unknown): unknown {
   if ((error as ServiceError).code !== 'FOREIGN_KEY_VIOLATION') return error
@@ -107,14 +104,12 @@ function withoutKey (error: unknown): unknown {
 const refusalOf = ({ table }: Plan, { key }: ForeignKeyCheck) =>
   noReferencedRow(table, table.foreignKeys.filter((each) => each === key))
 
-/** A plan whose rows are looked up after the write. */
 type CheckedPlan<P> = P & { readonly afterWrite: AfterWrite }
 
-/** Whether the rows of a plan are looked up after the write. */
 export const isCheckedAfterWrite = <P extends InsertPlan | UpdatePlan>(plan: P): plan is CheckedPlan<P> =>
   plan.afterWrite !== undefined
 
-/** Whether a plan writes foreign keys to tables with rules whose values only the written rows show. */
+/** Only the written rows show the values of some foreign keys to tables with rules. */
 const computesForeignKeys = (plan: Plan): boolean =>
   (plan.afterWrite?.foreignKeys.length ?? 0) > 0 ||
   (plan.verb === 'update' && plan.keyed?.entries.some(({ update }) => computesForeignKeys(update)) === true)
@@ -130,8 +125,8 @@ export const findRepeat = (tx: Transaction, plan: Plan): Repeat | undefined => c
   : undefined
 
 /**
- * Runs a write by `run`. If it is refused, checks the foreign keys that only the written rows show by the values of the
- * request. @throws FOREIGN_KEY_VIOLATION; what `run` throws
+ * If the write is refused, checks the foreign keys that only the written rows show by the values of the request.
+ * @throws FOREIGN_KEY_VIOLATION; what `run` throws
  */
 export function runWithCheck (
   runner: Runner,
@@ -183,14 +178,13 @@ async function checkUpserted (runner: Runner, plan: CheckedPlan<InsertPlan>, row
   }
 }
 
-/** Names the row that an error is about. */
 export function inRow (error: unknown, index: number | undefined): unknown {
   return refusesRow(error) || (error as ServiceError).code === 'PERMISSION_DENIED'
     ? atRow(error as ServiceError, index)
     : error
 }
 
-/** Adds the position of the row in `data`, if that is a list, to the details of a refusal. */
+/** Adds the position in `data`, if that is a list. */
 export function atRow (error: ServiceError, index: number | undefined): ServiceError {
   if (index === undefined) return error
   const row = pointer('data', index)
@@ -203,7 +197,7 @@ export function atRow (error: ServiceError, index: number | undefined): ServiceE
 }
 
 /**
- * Called before a row is inserted. Returns a function that checks it when it has been written, before the next one is,
+ * Called before the insert. Returns a function that checks the row when it has been written, before the next one is,
  * because triggers may number rows in any way, and a later row may hide the foreign key of an earlier one. Finds the
  * row by the key of the conflict; without a value for it, it is new.
  */

@@ -19,12 +19,12 @@ import type { Value } from '../types/column-type.ts'
 import { checkForeignKeys, isCheckedAfterWrite, requireRows } from './after-write.ts'
 import { areTaken, hasKey, inSteps, keyChanged, mayMoveKey, readRows, type Lookup, type Runner } from './runner.ts'
 
-// Finds rows that a delete has selected but not deleted, which its answer must not show as deleted.
+// A delete may leave rows that it has selected: the response must not show them as deleted.
 
 /**
- * Called before a delete of `count` locked rows. Returns a function that counts the rows that remain after it: a BEFORE
- * DELETE trigger of SQLite may keep a row, and MySQL does not delete a row that no longer matches because a foreign key
- * of the table has set a column to NULL.
+ * Called before a delete of `count` locked rows. Returns a function that counts the remaining rows: a BEFORE DELETE
+ * trigger of SQLite may keep a row, and MySQL does not delete a row that no longer matches because a foreign key of the
+ * table has set a column to NULL.
  * @throws NOT_SUPPORTED if they cannot be found by a key
  */
 async function watchDelete (
@@ -62,7 +62,7 @@ export function runChange (
   plan: UpdatePlan | DeletePlan,
   { sink, readLists }: {
     readonly sink: ResponseSink | undefined
-    /** Reads the lists of the rows that a delete returns, before it. */
+    /** Of the rows that a delete returns, before it. */
     readonly readLists?: (sink: ResponseSink) => Promise<unknown>
   }
 ): Promise<StatementResult> {
@@ -104,13 +104,13 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
   // the statement refuses a missing row that it refers to before it counts rows, so a row that the grant does not see
-  // must have the same answer
+  // must have the same response
   if (refusal !== undefined && matched > 0) await checkForeignKeys(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
 }
 
-/** Locks the rows and keeps their keys, changes them, and finds them again to check them and to return them. */
+/** Locks the rows and keeps their keys, by which it finds them again to check and to return them. */
 async function updateByKey (
   runner: Runner,
   plan: UpdatePlan,
@@ -141,7 +141,7 @@ async function updateByKey (
   return { ...outcome, rows: sink?.count ?? 0, matched: found.length }
 }
 
-/** Updates the rows with these keys only, which are locked: at READ COMMITTED, others may match the filters by now. */
+/** The rows with these keys are locked: at READ COMMITTED, others may match the filters by now. */
 async function runFound (
   runner: Runner,
   plan: UpdatePlan,
@@ -192,7 +192,7 @@ function lockingLookup (plan: UpdatePlan | DeletePlan, columns: readonly Column[
   return { table, columns, condition, limit: Math.min(mostRows(plan) + 1, Number.MAX_SAFE_INTEGER), lock: 'update' }
 }
 
-/** Maximum number of rows that the plan may match without a refusal. */
+/** Without a refusal. */
 function mostRows (plan: UpdatePlan | DeletePlan): number {
   return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
 }
@@ -220,8 +220,8 @@ export function requireCount (plan: UpdatePlan | DeletePlan, matched: number): v
 }
 
 /**
- * The error if another client has changed rows between two statements, which is possible only in tables without
- * transactions or gap locks.
+ * Another client has changed rows between two statements, which is possible only in tables without transactions or gap
+ * locks.
  */
 function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
   if (factsOf(table).hasTransactions) return withReason(deadlock(), 'ROWS_CHANGED')
@@ -232,8 +232,8 @@ function changedMeanwhile ({ table }: UpdatePlan | DeletePlan): ServiceError {
 }
 
 /**
- * The number of updated rows: all matched rows if the number of changed ones would reveal a column that the grant does
- * not see. SQLite already counts them so.
+ * All matched rows if the number of changed ones would reveal a column that the grant does not see. SQLite already
+ * counts them so.
  */
 export function countUpdated ({ table, assignments }: UpdatePlan, result: Result): number {
   const hides = table.granted !== undefined && writesHidden(table, assignments.map(({ column }) => column))

@@ -1,6 +1,6 @@
 /**
- * Runs an insert or upsert: as one statement if that is certain to do what one statement for each row would, and the
- * database accepts all rows; otherwise row by row.
+ * One statement if that is certain to do what one statement for each row would, and the database accepts all rows;
+ * otherwise row by row.
  */
 import { traitsOf } from '../catalog/catalog.ts'
 import type { ServiceError } from '../errors.ts'
@@ -16,7 +16,7 @@ import { idOf, newId } from './inserted-id.ts'
 import type { Runner } from './runner.ts'
 import { type InsertRun, isOfRow, listIndexOf, writeBatch, writeRow } from './write-row.ts'
 
-/** The plan with values in place of moments, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
+/** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
   const { conflict } = plan
   const rows = plan.rows.some(({ parameters }) => hasMoment(parameters)) ? await bindRows(plan, runner) : plan.rows
@@ -36,10 +36,7 @@ async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]
   return rows
 }
 
-/**
- * Runs an insert by itself: as one statement if possible, otherwise in a transaction. @throws ServiceError, which names
- * the row that was refused
- */
+/** One statement if possible, otherwise a transaction. @throws ServiceError, which names the row that was refused */
 export async function executeInsert (
   insertRun: InsertRun,
   { record, transact }: {
@@ -61,7 +58,6 @@ export async function executeInsert (
   }
 }
 
-/** Whether an insert may need several statements. */
 function mayNeedSeveral (plan: InsertPlan): boolean {
   const { table, rows, isList, conflict, writes } = plan
   if (writes.size === 0) return false
@@ -71,10 +67,7 @@ function mayNeedSeveral (plan: InsertPlan): boolean {
     (conflict.within !== undefined && traitsOf(table).namesKey)
 }
 
-/**
- * Runs the insert in a transaction. @throws ServiceError, which names the row that was refused and must undo the
- * transaction
- */
+/** @throws ServiceError, which names the row that was refused and must undo the transaction */
 export async function runInsert (insertRun: InsertRun): Promise<Result> {
   const { plan, runner } = insertRun
   let total: RowCounts | undefined
@@ -93,8 +86,8 @@ function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result 
 }
 
 /**
- * Writes rows: by one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of
- * each row, by its position in `data`. @throws ServiceError
+ * By one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of each row, by
+ * its position in `data`. @throws ServiceError
  */
 async function runTogether (
   insertRun: InsertRun,

@@ -1,4 +1,3 @@
-/** Finds the id of the row of an insert. */
 import type { Column, Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
@@ -10,7 +9,7 @@ import { compileLastId } from '../sql/statement-cache.ts'
 import type { Value } from '../types/column-type.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
 
-/** The id as JSON of the first row that was inserted; null if it is not certain. */
+/** Of the first inserted row, as JSON; null if it is not certain. */
 export function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, insertId }: RowCounts): string {
   const { identity } = table
   // a trigger of SQLite may skip the row, or change its key afterwards
@@ -22,10 +21,7 @@ export function newId (table: Table, { columns, parameters }: PlannedRow, { inse
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
-/**
- * The id as JSON of the only row of an upsert as it is after the statement; null if it is not certain. @throws
- * ServiceError
- */
+/** Of the only row of an upsert, as JSON; null if it is not certain. @throws ServiceError */
 export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const { table, table: { identity }, rows, isList, conflict } = plan
   if (conflict === undefined || identity === undefined || isList) return 'null'
@@ -58,8 +54,8 @@ export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner)
 }
 
 /**
- * Returns the id as JSON of the row that existed, if its key has been computed, so that only the statement has found
- * it. @throws ServiceError
+ * As JSON, of a row that existed, if its key was computed, so that only the statement has found it. @throws
+ * ServiceError
  */
 async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
   const { table, table: { identity }, rows, conflict } = plan
@@ -77,8 +73,8 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
 }
 
 /**
- * Returns the id as JSON of the row as it is now, or null if it is not found; undefined if the id is reported, or if
- * only the statement has found the row. @throws ServiceError
+ * As JSON, null if the row is not found; undefined if the id is reported, or only the statement has found the row.
+ * @throws ServiceError
  */
 async function readStoredId (
   { table, rows, conflict }: InsertPlan,
@@ -105,13 +101,13 @@ async function readStoredId (
   return condition && ((await readNumber(condition)) ?? (await readNumber(byNumber(identity, counts))) ?? 'null')
 }
 
-/** The condition of the row with the number that was reported: SQLite's triggers may have given it another key. */
+/** SQLite's triggers may have given the row another key. */
 function byNumber (identity: Column, { inserted, insertId, existing = null }: RowCounts): Condition | undefined {
   const isNew = inserted > 0
   if (isNew ? !identity.autoIncrement || insertId === undefined : existing === null) return undefined
   return hasKey([identity], [isNew ? numberOf(identity, insertId as string) : readKey(identity, existing)])
 }
 
-/** Returns the id as JSON of the row of an upsert; undefined if it is reported. @throws ServiceError */
+/** As JSON; undefined if it is reported. @throws ServiceError */
 export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> =>
   await readStoredId(plan, counts, runner) ?? await readExistingId(plan, counts, runner)

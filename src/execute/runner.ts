@@ -24,7 +24,7 @@ import { bindCells, type Statement } from '../sql/statement.ts'
 import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
 import { type Clock, fromMicros, hasMoment, isMoment, systemClock } from '../types/moment.ts'
 
-/** Maximum size of the keys of a write, in bytes: enough for a thousand keys of the size that an index allows. */
+/** For the keys of a write: enough for a thousand keys of the size that an index allows. */
 const MAX_BYTES = 4 * 1024 * 1024
 
 /** Keeps the keys of rows as parameters of later statements. */
@@ -44,8 +44,7 @@ export class KeyList extends RowCounter {
   }
 
   /**
-   * Keeps the values as they are, because a value that a select returns finds its row as a parameter. @throws
-   * NOT_SUPPORTED for NULL, which identifies no row
+   * A value that a select returns finds its row as a parameter. @throws NOT_SUPPORTED for NULL, which identifies no row
    */
   override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
@@ -67,16 +66,12 @@ export function readKey ({ type, type: { positions } }: Column, value: DriverVal
   throw unsupported('/returning', 'a row has no key that identifies it')
 }
 
-/** Rows to look up. */
 export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence' | 'members'>
 
-/** Runs a write again, without foreign keys, to be undone. */
+/** Without foreign keys, to be undone. */
 export type Repeat = (use: (run: Executor['run']) => Promise<never>) => Promise<never>
 
-/**
- * Runs statements in one session of a database: those of plans, and the look-ups of their execution. Each method throws
- * the errors of the session.
- */
+/** In one session of a database. Each method throws the errors of the session. */
 export class Runner {
   readonly database: Database
   readonly #execute: Executor['run']
@@ -85,8 +80,8 @@ export class Runner {
   #clock: Clock | undefined
 
   /**
-   * `table`: that of a plan of several statements, which all see the same moment. Without it, the database puts the
-   * time of each statement in place of its moments. `repeat`: if it may be necessary (after-write.ts).
+   * `table`: of a plan of several statements, which all see the same moment. Without it, the database puts the time of
+   * each statement in place of its moments. `repeat`: if it may be necessary (after-write.ts).
    */
   constructor (execute: Executor['run'], database: Database, table?: Table, repeat?: Repeat) {
     this.#execute = execute
@@ -99,7 +94,7 @@ export class Runner {
     return this.database.dialect.engine
   }
 
-  /** Puts values in place of the moments of a plan of several statements. @throws VALUE_OUT_OF_RANGE */
+  /** For a plan of several statements. @throws VALUE_OUT_OF_RANGE */
   async bind<C extends Cell | Given> (cells: readonly C[]): Promise<readonly C[]> {
     if (this.#table === undefined || !hasMoment(cells)) return cells
     const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
@@ -108,14 +103,14 @@ export class Runner {
     return bindCells(cells as readonly Cell[], () => clock) as readonly C[]
   }
 
-  /** The same for assignments; not a promise if they have no moments. */
+  /** Not a promise without moments. */
   bindAssignments (assignments: readonly Assignment[]): readonly Assignment[] | Promise<readonly Assignment[]> {
     if (this.#table === undefined || !assignments.some(({ parameter }) => isMoment(parameter))) return assignments
     return this.bind(assignments.map(({ parameter }) => parameter)).then((parameters) =>
       assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter })))
   }
 
-  /** Runs a statement. `sink`: for one that reads rows. */
+  /** `sink`: for rows. */
   runStatement (statement: Statement, sink?: RowSink): Promise<StatementResult> {
     const { parameters } = statement
     return this.#table !== undefined && hasMoment(parameters)
@@ -140,15 +135,15 @@ export class Runner {
     return written
   }
 
-  /** Runs the statement of a plan. `sink`: for a select. @throws the refusal of the sink of an answer */
+  /** `sink`: for a select. @throws the refusal of the sink of a response */
   run (plan: CompiledPlan, sink?: RowSink): Promise<StatementResult> {
     const running = this.runStatement(compileStatement(plan, this.engine, this.database.statementCounts), sink)
     return sink instanceof ResponseSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
   }
 
   /**
-   * Runs the statement of a batch of rows. In a table with UPDATE triggers, an upsert does not report the number of a
-   * row that it leaves as it is, but the session has it (compile-insert.ts).
+   * In a table with UPDATE triggers, an upsert does not report the number of a row that it leaves as it is, but the
+   * session has it (compile-insert.ts).
    */
   insert (batch: RowBatch): Promise<StatementResult> {
     const { table, conflict } = batch
@@ -159,44 +154,41 @@ export class Runner {
       : result)
   }
 
-  /** Updates rows with values of their own. */
   updateRows (rows: RowsOfValues): Promise<StatementResult> {
     return this.runStatement(compileRowsOfValues(rows, this.engine, this.database.statementCounts))
   }
 
-  /** Reads rows into a sink. @throws as `run` */
+  /** @throws as `run` */
   async select (lookup: Lookup, sink: RowSink): Promise<void> {
     await this.run({ verb: 'select', order: [], ...lookup }, sink)
   }
 
-  /**
-   * Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits.
-   */
+  /** Up to `limit`, as digits. Locks the rows if requested. */
   async count (table: Table, condition: Condition, limit?: number, lock?: CountPlan['lock']): Promise<string> {
     const plan: CountPlan = { verb: 'count', table, condition, limit, ...(lock !== undefined && { lock }) }
     return await this.number(compileStatement(plan, this.engine, this.database.statementCounts))
   }
 
-  /** Whether a row satisfies a condition; locks it if requested. */
+  /** Locks the row if requested. */
   async exists (table: Table, condition: Condition, lock?: CountPlan['lock']): Promise<boolean> {
     return await this.count(table, condition, 1, lock) !== '0'
   }
 
-  /** Reads the values of keys. @throws NOT_SUPPORTED for NULL */
+  /** @throws NOT_SUPPORTED for NULL */
   async keys ({ columns, ...lookup }: Lookup): Promise<KeyList['keys']> {
     const list = new KeyList(columns)
     await this.select({ columns, ...lookup }, list)
     return list.keys
   }
 
-  /** Reads the one number that a statement selects, as digits. */
+  /** The one that a statement selects, as digits. */
   async number (statement: Statement): Promise<string> {
     const sink = new LastRow()
     await this.runStatement(statement, sink)
     return String(sink.values?.[0] ?? 0)
   }
 
-  /** Reads and locks one value, as JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
+  /** Locks the row. As JSON; undefined if no row is found. @throws UNREADABLE_VALUE */
   async value ({
     column,
     ...lookup
@@ -212,27 +204,19 @@ function requireRoom ({ refusal }: ResponseSink, outcome: StatementResult): Stat
   return outcome
 }
 
-// Reads rows that a write has changed, by their keys.
-
-/**
- * Maximum number of keys in one select, and so of comparisons that order each row. All full selects have the same text.
- */
+/** Keys in one select, and so comparisons that order each row. All full selects have the same text. */
 export const STEP = 100
 
-/**
- * Writes the rows into the sink. @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; the
- * errors of the sink
- */
+/** @throws NOT_SUPPORTED, or PERMISSION_DENIED under rules, if a row is not found; the errors of the sink */
 export async function readRows (
   runner: Runner,
   sink: ResponseSink,
   { table, columns, members, key, keys, optional }: Returned & {
     readonly table: Table
-    /** A unique key. */
     readonly key: readonly Column[]
-    /** The values of the key of each row, in the order of the answer. A row may occur more than once. */
+    /** In the order of the response. A row may occur more than once. */
     readonly keys: ReadonlyArray<readonly Value[]>
-    /** The indexes in `keys` of rows that may be missing. */
+    /** Indexes in `keys` of rows that may be missing. */
     readonly optional?: ReadonlySet<number> | undefined
   }
 ): Promise<void> {
@@ -274,14 +258,13 @@ const notFound = ({ granted }: Table): ServiceError => granted !== undefined && 
   ? rowRefused()
   : keyChanged('/returning')
 
-/** The condition of the row with these values of a unique key. */
 export const hasKey = (key: readonly Column[], values: readonly Value[]): Condition =>
   combine(
     'and',
     key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value }))
   )
 
-/** The conditions that select the rows with these values of a unique key, STEP of them each. */
+/** STEP rows each. */
 export function * inSteps (key: readonly Column[], keys: ReadonlyArray<readonly Value[]>): Generator<Condition> {
   for (let from = 0; from < keys.length; from += STEP) {
     yield combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))
@@ -289,9 +272,9 @@ export function * inSteps (key: readonly Column[], keys: ReadonlyArray<readonly 
 }
 
 /**
- * The condition that selects the row with the same unique key as a given row. Undefined if no such row can exist: NULL
- * equals no value, and a row without a value for an AUTO_INCREMENT column gets a new one. The database compares
- * constant defaults whose exact value only it knows.
+ * Selects the row with the same unique key. Undefined if no such row can exist: NULL equals no value, and a row without
+ * a value for an AUTO_INCREMENT column gets a new one. The database compares constant defaults whose exact value only
+ * it knows.
  * @throws NOT_SUPPORTED if the database computes a column of the key
  */
 export function conditionOf (
@@ -315,20 +298,20 @@ export function conditionOf (
   return { kind: 'and', conditions }
 }
 
-/** Whether an update writes the key in a table whose triggers may change or leave out what it writes. */
+/** Triggers may change or leave out what the update writes to the key. */
 export const mayMoveKey = ({ table, assignments }: UpdatePlan, key: readonly Column[]): boolean =>
   factsOf(table).seesChanged && assignments.some(({ column }) => key.includes(column))
 
 /**
- * Whether other rows already have one of the keys that a write gives. If it succeeds nevertheless, a trigger has
- * changed the key, and the row with that key is another one.
+ * Other rows already have one of the keys. If the write succeeds nevertheless, a trigger has changed the key, and the
+ * row with that key is another one.
  */
 export async function areTaken (runner: Runner, { table, key, keys, own = [] }: {
   readonly table: Table
   readonly key: readonly Column[]
-  /** The values that the write gives to the key of each row. */
+  /** The write gives them to the rows. */
   readonly keys: ReadonlyArray<readonly Value[]>
-  /** The keys of the rows that it writes. */
+  /** Of the rows that it writes. */
   readonly own?: ReadonlyArray<readonly Value[]>
 }): Promise<boolean> {
   const written = new Set(own.map(textOf))
@@ -339,12 +322,12 @@ export async function areTaken (runner: Runner, { table, key, keys, own = [] }: 
   return false
 }
 
-/** The values of the key in the rows, without rows that get a number from the database. */
+/** Without rows that get a number from the database. */
 export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
   const keys = rows.map((row) => key.map((column) => boundValue(givenValue(row, column))))
   return keys.filter((values): values is Value[] => !values.includes(null))
 }
 
-/** `path`: the field of the body for which rows are found again; empty for the rules of the grant. */
+/** `path`: the field for which rows are found again; empty for the rules of the grant. */
 export const keyChanged = (path: string): ServiceError =>
   unsupported(path, 'a row cannot be found after the write: a trigger has changed its key, or left it out')

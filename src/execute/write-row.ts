@@ -17,11 +17,10 @@ import { conditionOf, type Runner } from './runner.ts'
 export interface InsertRun {
   readonly plan: InsertPlan
   readonly runner: Runner
-  /** Called with each batch of rows that one statement has written. */
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
 }
 
-/** Writes a row, of whose batch it is the only one. @throws ServiceError, which names the row that was refused */
+/** The row is alone in its batch. @throws ServiceError, which names the row that was refused */
 export async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan } = insertRun
   const batch = toBatch(plan, [row])
@@ -37,7 +36,7 @@ export async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<
   }
 }
 
-/** The guarded statement, and the key if another one refuses the row. `isThere`: whether the row exists. */
+/** By the guarded statement, and by the key if another one refuses the row. */
 async function upsert (insertRun: InsertRun, batch: RowBatch, writes: Writes, isThere = false): Promise<RowCounts> {
   try {
     return await writeBatch(insertRun, batch, isThere)
@@ -69,15 +68,13 @@ async function lookUp ({ runner, onBatch }: InsertRun, batch: RowBatch, writes: 
   return counts
 }
 
-// Writes a row of an upsert by its key: updates the row that exists, or inserts it. This is necessary for a row that
-// collides in a key other than the named one: the server may have checked that key first although the row also collides
-// in the named key. If it does not, the insert fails. Other rows are written like this because the statement of an
-// upsert would do more than requested.
+// Writing a row of an upsert by its key is necessary for a row that collides in a key other than the named one: the
+// server may have checked that key first although the row also collides in the named key. If it does not, the insert
+// fails. Other rows are written like this because the statement of an upsert would do more than requested.
 
-/** A batch of one row. */
+/** Of one row. */
 type Upsert = RowBatch & { readonly conflict: BatchConflict }
 
-/** @throws ServiceError */
 async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
   const { table, conflict, rows } = batch
   const sameKey = conditionOf(conflict.key, rows[0] as PlannedRow)
@@ -133,7 +130,7 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
-/** The values that are written to the row that exists. */
+/** For the row that exists. */
 function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
@@ -167,13 +164,13 @@ async function requireWithin (
   }
 }
 
-/** Runs the statement of a row that exists, which is not counted as inserted. */
+/** It is not counted as inserted. */
 async function runExisting (batch: RowBatch, runner: Runner): Promise<RowCounts> {
   const result = await runner.insert(batch)
   return countsOf(batch, result.changed === 1 ? { ...result, changed: 0 } : result)
 }
 
-/** Writes rows by one statement. `isThere`: whether the only row of the batch exists. */
+/** `isThere`: the only row of the batch exists. */
 export async function writeBatch (
   { runner, onBatch }: InsertRun,
   batch: RowBatch,
@@ -186,9 +183,9 @@ export async function writeBatch (
   return counts
 }
 
-/** The position of a row in `data`, if that is a list. */
+/** In `data`, if that is a list. */
 export const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined =>
   isList ? index : undefined
 
-/** Whether the database has refused a row, without which the transaction can continue. */
+/** The transaction can continue without the row. */
 export const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && refusesRow(error)

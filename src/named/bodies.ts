@@ -1,4 +1,4 @@
-/** The bodies of named requests as they are planned: without the optional parameters that a call leaves out. */
+/** Bodies are planned without the optional parameters that a call leaves out. */
 import type { BodyInTransaction, Body, OperationsBody } from '../../schemas/body.ts'
 import { OPERATORS } from '../../schemas/filters.ts'
 import { type Path, pointer } from '../errors.ts'
@@ -6,15 +6,14 @@ import { BoundedMap, getOrCreate } from '../get-or-create.ts'
 import { copyTree, type Declared, type NamedRequest } from './definition.ts'
 import type { Place } from './places.ts'
 
-/** Maximum number of bodies of a request that are kept, by the optional parameters that calls leave out. */
+/** Bodies of a request, by the optional parameters that calls leave out. */
 const KEPT = 32
 
 const bodies = new WeakMap<NamedRequest, BoundedMap<string, NamedRequest['body']>>()
 
-/** The value of a parameter that is a field. */
 export interface FieldValue { readonly place: Place, readonly value: unknown }
 
-/** The body of a call. `fields`: the values of the parameters that are fields. */
+/** `fields`: the values of parameters that are fields. */
 export function bodyOf (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
@@ -25,7 +24,7 @@ export function bodyOf (
   return body
 }
 
-/** The bodies of a request, each with its path. */
+/** Each with its path. */
 export const bodiesIn = (
   { table }: NamedRequest,
   body: NamedRequest['body']
@@ -33,7 +32,7 @@ export const bodiesIn = (
   ? (body as OperationsBody).operations.map((each, index) => [each, ['operations', index]])
   : [[body as Body, []]]
 
-/** The place of an update of which every column was left out. */
+/** An update of which every column was left out. */
 export function findEmptied (request: NamedRequest, body: NamedRequest['body']): string | undefined {
   for (const [each, path] of bodiesIn(request, body)) {
     if (each.verb !== 'update') continue
@@ -56,7 +55,7 @@ function withoutOptional (request: NamedRequest, omitted: ReadonlySet<string>): 
   return body
 }
 
-/** Takes away what a parameter is the value of, and a condition that has no operator left. */
+/** A condition without an operator goes as well. */
 function takeAway (body: object, { places }: Declared): void {
   for (const { path, operator, isData, column } of places) {
     const steps = operator === '$match' ? path.slice(0, -1) : path
@@ -76,7 +75,6 @@ function holderOf (body: object, path: Path): Record<string, unknown> {
   >
 }
 
-/** A copy with another value at the path. */
 function withValue (tree: unknown, [step, ...rest]: Path, value: unknown): unknown {
   if (step === undefined) return value
   const copy = Array.isArray(tree) ? [...tree as unknown[]] : { ...tree as object }

@@ -1,4 +1,3 @@
-/** Calls named requests: who may call which, the body of a call, and its errors. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Body, OperationsBody } from '../../schemas/body.ts'
@@ -24,7 +23,6 @@ import { describeMisfit, toOwnRights, toRightsOfRole } from './refusals.ts'
 
 export interface NamedCall extends ReadOptions, Keyed {
   readonly request: NamedRequest
-  /** The caller. */
   readonly grant: Grant
   readonly given: Given
   readonly resultLimit?: number | undefined
@@ -33,7 +31,6 @@ export interface NamedCall extends ReadOptions, Keyed {
 
 type Log = Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
 
-/** The methods of its path. */
 export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
 
 interface Using {
@@ -42,12 +39,12 @@ interface Using {
   readonly limits: RequestLimits
 }
 
-/** The named requests of a registration, which are replaced together with its tokens and roles. */
+/** They are replaced together with its tokens and roles. */
 export class NamedRequests {
   readonly #using: Using
   #requests: ReadonlyMap<string, NamedRequest>
 
-  /** What does not fit the catalogs that were read last, by the names of the requests. */
+  /** By the names of requests: what does not fit the catalogs that were read last. */
   readonly #misfits = new Map<string, string>()
   #log: Log | undefined
 
@@ -65,7 +62,7 @@ export class NamedRequests {
     }
   }
 
-  /** Says in the log which requests do not fit their tables, now and after each reading of a catalog. */
+  /** Logs which requests do not fit their tables, now and after each reading of a catalog. */
   watch (log: Log): void {
     this.#log = log
     for (const { name, watch } of this.#using.databases.values()) {
@@ -105,8 +102,8 @@ export class NamedRequests {
   }
 
   /**
-   * The plans of a request without values, for documents; undefined if it does not fit its tables, or these are not
-   * known yet. `caller`: with whose rights a request without a role runs.
+   * Without values, for documents; undefined if the request does not fit its tables, or these are not known yet.
+   * `caller`: with whose rights a request without a role runs.
    */
   plansOf (request: NamedRequest, caller: Grant): Plan[] | undefined {
     const { databases, limits } = this.#using
@@ -116,7 +113,7 @@ export class NamedRequests {
     return isServiceError(plans) ? undefined : plans
   }
 
-  /** A request that the grant may call. */
+  /** Only one that the grant may call. */
   find (name: string, grant: Grant): NamedRequest | undefined {
     const request = this.#requests.get(name)
     return request !== undefined && mayCall(request, grant) ? request : undefined
@@ -126,7 +123,7 @@ export class NamedRequests {
     return [...this.#requests.values()].filter((request) => mayCall(request, grant))
   }
 
-  /** Returns the body of the answer; of a request to one table, also the plan. @throws ServiceError */
+  /** `plan`: of a request to one table. @throws ServiceError */
   run (called: NamedCall): Promise<{ readonly response: string | Buffer, readonly plan?: Plan }> {
     const { request, grant: caller, given, consistency, client, record, key, onReplay, resultLimit } = called
     const { databases, limits } = this.#using
@@ -178,7 +175,7 @@ export class NamedRequests {
   }
 }
 
-/** Whether a grant names the request or, without a role, holds a permission on each of its tables. */
+/** The grant names the request or, without a role, holds a permission on each of its tables. */
 export function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {
   if (role !== undefined) return grant.requests === 'all' || grant.requests?.has(name) === true
   return parts.every(({ table, others }) =>
@@ -186,7 +183,7 @@ export function mayCall ({ name, role, database, parts }: NamedRequest, grant: G
   )
 }
 
-/** The grants of callers with the rights of roles, which keep the tables as they see them. */
+/** With the rights of roles; they keep the tables as they see them. */
 const grants = new WeakMap<Grant, WeakMap<Grant, Grant>>()
 
 function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
@@ -200,8 +197,8 @@ function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
 }
 
 /**
- * The body of a call, and what stands for its parameters. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE and INVALID_BODY
- * for what is wrong without a column
+ * And what stands for the parameters. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE and INVALID_BODY for what is wrong
+ * without a column
  */
 export function bindCall (
   request: NamedRequest,

@@ -15,21 +15,19 @@ import { namedTables } from '../request/check-fields.ts'
 import { copyJson } from '../request/copy-json.ts'
 import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody } from './places.ts'
 
-/** A parameter of a named request. */
 export interface Declared {
   readonly name: string
-  /** Its position among the parameters. */
+  /** Among the parameters. */
   readonly index: number
   readonly description: string | undefined
   readonly isOptional: boolean
-  /** What it is if it is left out; undefined if it has no default. */
+  /** Undefined without a default. */
   readonly default: { readonly value: unknown } | undefined
   readonly maximum: number | undefined
   readonly isList: boolean
   readonly places: readonly [Place, ...Place[]]
 }
 
-/** A body of a request, or one of its operations, with the table of its path. */
 export interface Part {
   readonly table: string
   readonly body: BodyInTransaction
@@ -43,28 +41,25 @@ export interface NamedRequest {
   readonly database: string
   /** Undefined for operations. */
   readonly table: string | undefined
-  /** The role with whose rights it runs; undefined for those of the caller. */
+  /** It runs with its rights; undefined for the rights of the caller. */
   readonly role: Grant | undefined
   readonly maxAge: number | undefined
   readonly body: Body | OperationsBody
   readonly parts: readonly Part[]
-  /** Whether it only selects, without locks. */
+  /** Without locks. */
   readonly isRead: boolean
   readonly parameters: ReadonlyMap<string, Declared>
-  /** The same, in their order. */
   readonly list: readonly Declared[]
-  /** The places of parameters that are fields. */
   readonly fields: ReadonlyArray<{
     readonly declared: Declared
     readonly place: Place & { readonly field: FieldOfPage }
   }>
-  /** The names of those that are optional. */
   readonly optional: ReadonlySet<string>
 }
 
-/** What definitions are checked with. */
+/** For the checks of definitions. */
 interface Known {
-  /** The names of the configured databases; undefined if these are not valid. */
+  /** Undefined if the configured databases are not valid. */
   readonly databases: ReadonlySet<string> | undefined
   /** The roles of named requests, those of JWTs, and those that are not valid, by their names. */
   readonly requestRoles: ReadonlyMap<string, Grant>
@@ -72,15 +67,15 @@ interface Known {
   readonly limits: RequestLimits
 }
 
-/** The path segment of named requests, which no database may have as its name while there is the setting. */
+/** In paths; no database may have this name while there is the setting. */
 export const REQUESTS_PATH = 'requests'
 
-/** The names of the tools that are not named requests (docs/mcp.md). */
+/** Not named requests (docs/mcp.md). */
 export const TOOLS: ReadonlySet<string> = new Set([
   'list_tables', 'describe_table', 'select', 'insert', 'update', 'delete'
 ])
 
-/** Converts the valid requests. Adds a line to `errors` for each mistake. */
+/** The valid ones. `errors` gets a line for each mistake. */
 export function readRequests (
   errors: string[],
   requests: RequestsOptions,
@@ -94,7 +89,7 @@ export function readRequests (
   }))
 }
 
-/** Refuses the names in `requests` of a grant that are none of requests with `as`. `path`: that of the grant. */
+/** The names in `requests` of a grant must be those of requests with `as`. `path`: of the grant. */
 export function findUncallable (
   { requests: named }: Grant,
   requests: ReadonlyMap<string, NamedRequest>,
@@ -168,7 +163,7 @@ class Reader {
     }
   }
 
-  /** Whether the body is one of operations exactly if there is no table for it. */
+  /** A body has operations exactly if there is no table for it. */
   #checkTable (body: object): boolean {
     const { table } = this.#options
     const reason = table === undefined && Object.hasOwn(body, 'verb')
@@ -223,7 +218,7 @@ class Reader {
     return found
   }
 
-  /** Checks the body with values in place of the parameters that are fields. */
+  /** With values in place of the parameters that are fields. */
   #checkBody (body: Record<string, unknown>): void {
     const { limits } = this.#known
     const find = this.#options.table === undefined
@@ -346,7 +341,7 @@ function contains (value: unknown, is: (value: unknown) => boolean): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, is))
 }
 
-/** A copy of a tree, with the same parameters and numbers. `replace`: may return what stands in place of a value. */
+/** With the same parameters and numbers. `replace`: may return what stands in place of a value. */
 export function copyTree (tree: unknown, replace: (value: unknown, key: string) => unknown = (value) => value): any {
   if (typeof tree !== 'object' || tree === null || JSON.isRawJSON(tree) || tree instanceof Parameter) return tree
   if (Array.isArray(tree)) return tree.map((each: unknown) => copyTree(each, replace))
@@ -355,7 +350,7 @@ export function copyTree (tree: unknown, replace: (value: unknown, key: string) 
   )
 }
 
-/** What stands in the fields of a body that are parameters, while it is checked or planned without their values. */
+/** In fields that are parameters, while a body is checked or planned without their values. */
 export const STAND_INS: ReadonlyMap<string, unknown> = new Map([['limit', 1], ['offset', 0], ['after', null]])
 
 /** Only fields can be parameters whose form the check of bodies knows. */
@@ -371,5 +366,5 @@ function partsOf (body: object, table: string | undefined, depth: number): Part[
   }))
 }
 
-/** The verbs of a request, each once. */
+/** Each once. */
 export const verbsOf = ({ parts }: NamedRequest): Verb[] => [...new Set(parts.map(({ body: { verb } }) => verb))]

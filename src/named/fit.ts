@@ -1,4 +1,4 @@
-/** Whether named requests fit the database: they are planned without values, as far as values do not decide. */
+/** Named requests are planned without values to see whether they fit the database, as far as values do not decide. */
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { describeTable } from '../access/granted-table.ts'
@@ -22,24 +22,23 @@ import type { Place } from './places.ts'
 
 interface ToPlan {
   readonly limits: RequestLimits
-  /** The optional parameters that are left out. */
+  /** Left out. */
   readonly omitted: ReadonlySet<string>
-  /** The parameters with a value, in the order of the request; the others leave holes. */
+  /** In the order of the request; parameters without a value leave holes. */
   readonly known: ReadonlyArray<Supplied | undefined>
-  /** What stands in a field of the body. */
   readonly fieldOf: (place: Place, holes: Holes) => unknown
 }
 
 interface PlannedPart {
   readonly body: BodyInTransaction
   readonly plan: Plan
-  /** Those of an operation. */
+  /** Of an operation. */
   readonly references: References | undefined
   /** For the values of parameters. */
   readonly holes: Holes
 }
 
-/** Plans the bodies of a request. `sources`: the tables of each. @throws ServiceError */
+/** `sources`: the tables of each body. */
 export function planParts (
   request: NamedRequest,
   sources: readonly TableSource[],
@@ -67,7 +66,7 @@ export function planParts (
   return { parts, counted }
 }
 
-/** Plans a request without the values of parameters, except for defaults. @throws ServiceError */
+/** Except for defaults. */
 function planWithDefaults (
   request: NamedRequest,
   sources: readonly TableSource[],
@@ -78,15 +77,13 @@ function planWithDefaults (
   return planParts(request, sources, { limits, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }
 
-/** Maximum number of requests, as callers see their tables, whose plans without values are kept. */
+/** Plans without values, of requests as callers see their tables. */
 const KEPT = 2000
 
 /** By the table of the first body, with which they are dropped: the plans, or why there are none. */
 const plansWithDefaults = new WeakMap<Table, BoundedMap<string, Plan[] | ServiceError>>()
 
-/**
- * Plans a request with all its parameters, or takes the plans of another caller who sees the same. @throws ServiceError
- */
+/** With all parameters; or the plans of another caller who sees the same. @throws ServiceError */
 function planWhole (request: NamedRequest, sources: readonly TableSource[], limits: RequestLimits): Plan[] {
   const kept = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
     new BoundedMap<string, Plan[] | ServiceError>(KEPT))
@@ -98,7 +95,7 @@ function planWhole (request: NamedRequest, sources: readonly TableSource[], limi
   return plans
 }
 
-/** Returns the refusal of what is planned, not thrown. */
+/** The refusal is returned, not thrown. */
 export function attempt<T> (plan: () => T): T | ServiceError {
   try {
     return plan()
@@ -131,10 +128,7 @@ export function idOfTables ({ parts }: NamedRequest, sources: readonly TableSour
   return id
 }
 
-/**
- * Requires that the members of a request have the same form without parameters as with all of them. @throws
- * ServiceError
- */
+/** Members must have the same form without parameters as with all of them. @throws ServiceError */
 export function requireSameForm (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
@@ -148,7 +142,7 @@ export function requireSameForm (
   throw at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
 }
 
-/** What decides the form of the members of an answer. */
+/** The form of the members of a response. */
 const shapeOf = (plan: Plan): unknown => membersOf(plan).map(formOf)
 const formOf = (member: Member): unknown => [
   member.name,
@@ -156,8 +150,6 @@ const formOf = (member: Member): unknown => [
   'isObject' in member,
   member.kind === 'computed' ? [] : member.members.map(formOf)
 ]
-
-// The tables as a role sees them, before the claims are known.
 
 /** Requests with the rights of their caller are planned for one that may do everything. */
 const EVERYTHING = createGrant('named requests', { permissions: [...VERBS] })
@@ -188,13 +180,13 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
   })
 }
 
-/** Plans a request without values, as the grant sees the tables. @throws ServiceError */
+/** As the grant sees the tables. */
 export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
   planWhole(request, sourcesOf(request, catalog, grant), limits)
 
 /**
- * Why a request does not fit the database; undefined if it does. `omitted`: the optional parameters that are left out,
- * by default all of them.
+ * Undefined if the request fits the database. `omitted`: the optional parameters that are left out, by default all of
+ * them.
  */
 export function findMisfit (
   request: NamedRequest,

@@ -1,4 +1,4 @@
-/** Reads the parameters of a call: from an object of JSON, or from the query string of a URL. */
+/** The parameters of a call come as an object of JSON, or in the query string of a URL. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { Column } from '../catalog/catalog.ts'
 import {
@@ -34,7 +34,7 @@ function requireKnown ({ parameters, list }: NamedRequest, values: Given['values
   }
 }
 
-/** Reads an object of parameters. @throws INVALID_BODY */
+/** @throws INVALID_BODY */
 export function readObject (request: NamedRequest, body: unknown): Given {
   if (!isObject(body)) throw at('', invalidBody('The body must be a JSON object of parameters'))
   requireKnown(request, body)
@@ -42,8 +42,8 @@ export function readObject (request: NamedRequest, body: unknown): Given {
 }
 
 /**
- * Reads the query string of a URL as it was sent, because a parser of the host app may make objects of it, and
- * replaces what is not UTF-8. @throws INVALID_BODY
+ * The query string as it was sent, because a parser of the host app may make objects of it, and replaces what is not
+ * UTF-8. @throws INVALID_BODY
  */
 export function readQuery (request: NamedRequest, url: string): Given {
   const { parameters } = request
@@ -65,7 +65,7 @@ export function readQuery (request: NamedRequest, url: string): Given {
   return { values, isText: true }
 }
 
-/** Decodes a part of a query string. `name`: the parameter, for the error. @throws INVALID_BODY */
+/** `name`: for the error. @throws INVALID_BODY */
 function decode (text: string, name: string): string {
   try {
     if (/^[\x20-\x7e]*$/.test(text)) return decodeURIComponent(text.replaceAll('+', ' '))
@@ -75,11 +75,9 @@ function decode (text: string, name: string): string {
   throw refuse(name, 'is not percent-encoded UTF-8')
 }
 
-// The fields that parameters can be the value of.
-
 const MESSAGE = 'expected a whole number'
 
-/** Reads the value of a field of the body. @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE, INVALID_BODY */
+/** @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE, INVALID_BODY */
 export function readField (
   field: FieldOfPage,
   { name, maximum }: Declared,
@@ -119,13 +117,11 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
   }
 }
 
-// The values of columns.
-
-/** The value of a parameter in a call: one of JSON, or texts; or the default, which may be `{"$now": …}`. */
+/** Of JSON, or texts; or the default, which may be `{"$now": …}`. */
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
 /**
- * Returns a value that is no parameter. A list is one value of a JSON column, of which a parameter cannot be a part.
+ * A list is one value of a JSON column, of which a parameter cannot be a part.
  * @throws INVALID_BODY at the list, for no value causes it
  */
 function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
@@ -133,7 +129,7 @@ function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
   throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
 }
 
-/** The parameters of one call, in the order of the request. */
+/** Of one call, in the order of the request. */
 export class Parameters implements StandIns {
   readonly values: Map<object, unknown> | undefined
   readonly #request: NamedRequest
@@ -158,7 +154,7 @@ export class Parameters implements StandIns {
     return this.#supplied[this.#request.parameters.get(name)?.index as number]
   }
 
-  /** The value, or list of values, in one of its places. @throws INVALID_VALUE */
+  /** In one of its places. @throws INVALID_VALUE */
   read (given: Parameter, column: Column, path: Path): unknown {
     const supplied = this.get(given) as Supplied
     const own = isNowByDefault(supplied)
@@ -181,7 +177,7 @@ const NO_LIST = 'expected a list of values'
 const NO_NULL = 'null is not a value here'
 const NO_TEXT = 'expected a text that is not empty'
 
-/** Reads a text by its column, as a cell of CSV. @throws INVALID_VALUE */
+/** As a cell of CSV, by its column. @throws INVALID_VALUE */
 function readOne (
   { isMember, isPart, mayBeNull }: Parameter,
   column: Column,
@@ -194,10 +190,10 @@ function readOne (
   return value
 }
 
-/** A place of a parameter in a plan: `column` is that of the place. */
+/** In a plan. */
 export interface PlannedPlace { readonly parameter: Parameter, readonly column: Column }
 
-/** Stands for the values of any call, but those that are known. */
+/** For the values of any call, but those that are known. */
 export class AnyParameters implements StandIns {
   readonly holes: Holes
   readonly #known: Parameters
@@ -207,7 +203,7 @@ export class AnyParameters implements StandIns {
     this.holes = holes
   }
 
-  /** @throws INVALID_VALUE for what is known, INVALID_BODY */
+  /** @throws INVALID_VALUE for known values, INVALID_BODY */
   replace (given: unknown, column: Column, path: Path): unknown {
     if (!(given instanceof Parameter)) return wholeOf(given, column, path)
     if (this.#known.get(given) !== undefined) return this.#known.replace(given, column, path)
@@ -217,6 +213,6 @@ export class AnyParameters implements StandIns {
   }
 }
 
-/** The defaults, which are checked with the definition. */
+/** They are checked with the definition. */
 export const defaultsOf = ({ list }: NamedRequest): Array<Supplied | undefined> => list.map(({ default: otherwise }) =>
   otherwise && { value: otherwise.value, isText: false, isDefault: true })

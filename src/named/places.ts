@@ -1,26 +1,23 @@
-/**
- * Reads the body of a named request: finds the places of its parameters by the grammar of bodies, and refuses
- * `{"$param": …}` everywhere else.
- */
+/** The places of parameters follow from the grammar of bodies; `{"$param": …}` is refused everywhere else. */
 import { type CombinatorForm, COMBINATORS, type OperandForm, OPERATORS } from '../../schemas/filters.ts'
 import type { Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
 import { readReference } from '../plan/references.ts'
 
-/** Whether the operator looks for a part of a text. */
+/** It looks for a part of a text. */
 export const isPart = (operator: string | undefined): boolean =>
   operator === '$startsWith' || operator === '$contains'
 
-/** `{"$param": …}` in a body, for which each call gives a value. */
+/** Each call gives a value. */
 export class Parameter extends Placeholder {
   readonly name: string
   readonly isList: boolean
-  /** Whether its values are members of a SET, and so texts. */
+  /** Its values are members of a SET, and so texts. */
   readonly isMember: boolean
-  /** Whether it is a text that would select every row if it were empty. */
+  /** An empty text would select every row. */
   readonly isPart: boolean
-  /** Whether null is a value, which it is for columns of `data`. */
+  /** For columns of `data`. */
   readonly mayBeNull: boolean
 
   constructor (name: string, { isList = false, isData = false, isKey = false, operator = '' }: Partial<Place>) {
@@ -33,52 +30,50 @@ export class Parameter extends Placeholder {
   }
 }
 
-/** The fields that a parameter may be the value of. */
 export type FieldOfPage = 'limit' | 'offset' | 'after'
 
-/** A place of a parameter in the body. */
+/** In the body. */
 export interface Place {
   readonly path: Path
   readonly field?: FieldOfPage | undefined
-  /** The table of the column or of the position. */
+  /** Of the column or of the position. */
   readonly table: string
-  /** The column; undefined for the text of `$match` and for a field. */
+  /** Undefined for the text of `$match` and for a field. */
   readonly column?: string | undefined
-  /** The operator of a filter, or `$match`. */
+  /** Of a filter, or `$match`. */
   readonly operator?: string | undefined
   readonly isList: boolean
-  /** Whether it is a column of `data`. */
+  /** A column of `data`. */
   readonly isData: boolean
-  /** Whether it is a column of `key` or `onConflict.key`. */
+  /** A column of `key` or `onConflict.key`. */
   readonly isKey?: boolean
 }
 
-/** What finds the places: adds them, and a line for each mistake. */
+/** It adds places, and a line for each mistake. */
 export interface Finder {
-  /** Whether the parameter with this name may be left out; undefined if there is none with this name. */
+  /** Undefined if there is no parameter with this name. */
   readonly isOptional: (name: string) => boolean | undefined
   readonly found: Map<string, Place[]>
   readonly refuse: (path: Path, reason: string) => void
-  /** The index of the operation; undefined for a body with a table of its own. */
+  /** Undefined for a body with a table of its own. */
   readonly operation?: number
 }
 
 type Fields = Record<string, unknown>
 
-/** Why a parameter here may not be left out. */
 const ONLY_LESS = 'a parameter here cannot be optional: without it, the request would be another one'
 
 interface Within extends Finder {
   readonly table: string
-  /** Whether a condition may be left out. */
+  /** A condition may be left out. */
   readonly mayLack: boolean
-  /** Whether `orderBy` sorts by relevance. */
+  /** `orderBy` sorts by relevance. */
   readonly isSearched?: boolean
 }
 
 const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
 
-/** Refuses every `$param` within a value. */
+/** Every `$param` within a value. */
 function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
   if (Array.isArray(value)) return value.forEach((each, index) => refuseWithin(each, [...path, index], finder))
   if (!isObject(value)) return
@@ -86,7 +81,7 @@ function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'
   for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
 }
 
-/** Refuses a reference that does not lead to an earlier operation. */
+/** References lead to an earlier operation. */
 function requireBack (value: unknown, path: Path, { operation, refuse }: Finder): void {
   if (operation === undefined) return
   try {
@@ -97,8 +92,8 @@ function requireBack (value: unknown, path: Path, { operation, refuse }: Finder)
 }
 
 /**
- * Replaces `{"$param": …}` in a holder by a `Parameter`. Refuses it if it is malformed or may not be left out here, and
- * within any other value.
+ * `{"$param": …}` becomes a `Parameter`. It is refused if it is malformed or may not be left out here, and within any
+ * other value.
  */
 function take (
   holder: object,
@@ -142,7 +137,7 @@ const FORMS: Readonly<Record<OperandForm, { readonly whole?: 'value' | 'list', r
   paths: {}
 }
 
-/** Patterns whose characters have a meaning. */
+/** Their characters have a meaning. */
 const WITH_WILDCARDS = ['$like', '$nlike']
 
 const operators: ReadonlyMap<string, { readonly operand: OperandForm }> = new Map(Object.entries(OPERATORS))
@@ -174,7 +169,7 @@ function readFilters (filters: unknown, path: Path, within: Within): void {
   }
 }
 
-/** The filter of one column: a value, a list, or operators. */
+/** A value, a list, or operators. */
 function readColumn (filters: Fields, key: string, path: Path, within: Within): void {
   const value = filters[key]
   const column = key.startsWith('$$') ? key.slice(1) : key
@@ -223,14 +218,14 @@ function readCombinator (
   }
 }
 
-/** A member of `include`, `$some` or `$none`. */
+/** Of `include`, `$some` or `$none`. */
 function readMember (name: string, member: unknown, path: Path, finder: Finder, mayLack: boolean): void {
   if (!isObject(member) || isParameter(member)) return refuseWithin(member, path, finder)
   const { table = name } = member
   readFields(member, path, { ...finder, mayLack, table: String(table) })
 }
 
-/** The fields that members have, with those of a select. */
+/** Of members and of a select. */
 function readFields (fields: Fields, path: Path, within: Within): void {
   for (const [field, value] of Object.entries(fields)) {
     const place = [...path, field]
@@ -270,7 +265,7 @@ function readAggregates (aggregates: unknown, path: Path, within: Within): void 
 const sortsByRelevance = (orderBy: unknown): boolean =>
   Array.isArray(orderBy) && orderBy.some((term) => isObject(term) && Object.hasOwn(term, '$match'))
 
-/** Finds the parameters in the body of a request to one table. */
+/** In the body of a request to one table. */
 export function readBody (body: Fields, path: Path, finder: Finder & { readonly table: string }): void {
   const { verb, data, key, onConflict, orderBy, ...others } = body
   const within = { ...finder, mayLack: verb === 'select', isSearched: sortsByRelevance(orderBy) }

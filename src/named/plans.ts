@@ -1,6 +1,6 @@
 /**
- * The plans of named requests, kept without the values of their calls: once for each version of the tables, what the
- * caller sees of them and which parameters a call gives. A call binds its values.
+ * Plans are kept without the values of calls: once for each version of the tables, what the caller sees of them and
+ * which parameters a call gives. A call binds its values.
  */
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { baseTable, type Table, type TableSource } from '../catalog/catalog.ts'
@@ -18,19 +18,18 @@ import { attempt, idOfTables, planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
-/** The values of a call. */
+/** Of one call. */
 export interface Call {
   readonly request: NamedRequest
-  /** The optional parameters that it leaves out. */
+  /** Left out. */
   readonly omitted: ReadonlySet<string>
-  /** In the order of the parameters; undefined for those that it leaves out. */
+  /** In the order of the parameters; undefined for those that the call leaves out. */
   readonly supplied: ReadonlyArray<Supplied | undefined>
   readonly parameters: Parameters
-  /** The values of the parameters that are fields. */
   readonly fields: readonly FieldValue[]
 }
 
-/** A body of a request that is planned with the values of a call, but without those of references. */
+/** Planned with the values of a call, without those of references. */
 export interface BoundPart {
   readonly body: BodyInTransaction
   readonly plan: Plan
@@ -39,17 +38,17 @@ export interface BoundPart {
 
 interface Kept {
   readonly parts: ReadonlyArray<BoundPart & { readonly holes: Holes }>
-  /** The values in lists, where each parameter that is a list counts as one. */
+  /** In lists; a parameter that is a list counts as one. */
   readonly values: number
 }
 
-/** Maximum number of calls whose plans are kept of each request. */
+/** Kinds of calls of each request whose plans are kept. */
 const KEPT = 32
 
 /** By the table of the first body, with which they are dropped. */
 const plans = new WeakMap<NamedRequest, WeakMap<Table, BoundedMap<string, Kept>>>()
 
-/** The part of a position that a hole stands for. */
+/** A hole stands for it. */
 interface PositionPart { readonly place: Place, readonly part: string }
 
 export class PlansOfCall implements NamedPlans {
@@ -66,9 +65,8 @@ export class PlansOfCall implements NamedPlans {
   get standIns (): Parameters { return this.#call.parameters }
 
   /**
-   * Binds the values to the plans of the request, one for each of its bodies, which are planned if there are none yet.
-   * Undefined if only plans made with the values are right, or say why they are refused. @throws ServiceError if a
-   * member would be in another form without an optional parameter
+   * One plan for each body, made if there is none yet. Undefined if only plans made with the values are right, or say
+   * why they are refused. @throws ServiceError if a member would be in another form without an optional parameter
    */
   find (sources: readonly TableSource[]): readonly BoundPart[] | undefined {
     const kept = this.#keptBy(sources)
@@ -84,13 +82,13 @@ export class PlansOfCall implements NamedPlans {
     return bound
   }
 
-  /** Requires the form of members that they have with all parameters. @throws ServiceError */
+  /** As with all parameters. */
   requireForm (sources: readonly TableSource[]): void {
     const { request, omitted } = this.#call
     if (this.#changesForm) requireSameForm(request, omitted, sources, this.#limits)
   }
 
-  /** Whether an optional parameter that is left out might change the form of a member. */
+  /** An optional parameter that is left out might change the form. */
   get #changesForm (): boolean {
     const { request: { parts }, omitted } = this.#call
     return omitted.size > 0 && parts.some(({ others }) => others.length > 0)
@@ -105,7 +103,7 @@ export class PlansOfCall implements NamedPlans {
     return getOrCreate(ofRequest, table, () => new BoundedMap<string, Kept>(KEPT))
   }
 
-  /** What the plans depend on: the tables, and which values there are. */
+  /** The tables, and which values there are. */
   #keyOf (sources: readonly TableSource[]): string {
     const { request, supplied, fields } = this.#call
     let key = idOfTables(request, sources)
@@ -160,7 +158,7 @@ export class PlansOfCall implements NamedPlans {
 /** Where a value is wrong is said by the plan that is made with it. */
 const NO_PATH: Path = []
 
-/** The columns of a position, and which of them are null. */
+/** Of a position; `isNull`: its value is null. */
 const partsOf = (position: unknown): Array<[name: string, isNull: boolean]> =>
   Object.entries(position as object).map(([name, value]): [string, boolean] => [name, value === null]).sort()
 

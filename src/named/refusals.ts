@@ -1,4 +1,4 @@
-/** Converts the errors of a named request, whose body the caller does not see, to errors of its parameters. */
+/** The caller does not see the body of a named request: its errors become errors of parameters. */
 import { brokenRequest, copyOf, type Detail, pointer, type ServiceError, withDetails, withReason } from '../errors.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { Declared, NamedRequest } from './definition.ts'
@@ -20,7 +20,7 @@ function findCause ({ parameters }: NamedRequest, path: string): Caused | undefi
 
 const pathOf = ({ declared, rest }: Caused): string => pointer(declared.name, ...rest)
 
-/** Says about the parameter what a message says about its column. */
+/** About the parameter in place of its column. */
 function messageOf ({ declared, place, rest }: Caused, message: string): string {
   const column = place.field === 'after' ? rest[0] : place.column
   const prefix = `Column "${column}": `
@@ -38,7 +38,7 @@ const SAFE = new RegExp(`(${[
   'null is not a value here'
 ].join('|')})$`)
 
-/** Leads the details of an error into the parameters or, what none of them has caused, into the body. */
+/** The details lead into the parameters or, what none of them has caused, into the body. */
 export function toOwnRights (request: NamedRequest, error: ServiceError): ServiceError {
   return withDetails(copyOf(error), ...error.details.map((detail): Detail => {
     const cause = UNCURABLE.has(error.code) ? undefined : findCause(request, detail.path)
@@ -46,7 +46,7 @@ export function toOwnRights (request: NamedRequest, error: ServiceError): Servic
   }))
 }
 
-/** The messages of errors that name tables, columns, keys or values, without them. */
+/** By codes whose messages name tables, columns, keys or values: messages without them. */
 const MESSAGES = new Map([
   ['INVALID_BODY', 'The request is not possible with these values'],
   ['INVALID_VALUE', 'A value is not accepted here'],
@@ -65,8 +65,8 @@ const UNCURABLE: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Converts an error of a request with the rights of a role: it names parameters only. `findMisfit`: why the definition
- * does not fit the database, whatever the values are.
+ * With the rights of a role, an error names parameters only. `findMisfit`: why the definition does not fit the
+ * database, whatever the values are.
  */
 export function toRightsOfRole (
   request: NamedRequest,
@@ -88,7 +88,7 @@ export function toRightsOfRole (
   return withReason(withDetails(converted, ...details), reason)
 }
 
-/** One line for the log. */
+/** For the log. */
 export function describeMisfit ({ code, message, details: [detail] }: ServiceError): string {
   return `${code}${detail === undefined ? '' : ` at /body${detail.path}`}: ${detail?.message ?? message}`
 }
