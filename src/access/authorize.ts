@@ -11,10 +11,7 @@ import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
 import { requirePermissions } from './permissions.ts'
 import { checkClaims } from './rules.ts'
 
-/**
- * Requires the permission `select` on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for
- * claims that are missing
- */
+/** On each of the tables that the grant sees. @throws PERMISSION_DENIED, also for claims that are missing */
 function requireMembers (
   { grant, database }: Pick<Access, 'grant' | 'database'>,
   named: readonly NamedTable[]
@@ -33,18 +30,16 @@ function requireMembers (
   }
 }
 
-/**
- * A database and the name of a table in it on which the grant holds a permission. The catalog may not have the table.
- */
+/** The grant holds a permission on the table. The catalog may not have the table. */
 export interface Access {
   readonly grant: Grant
   readonly database: Database
   readonly tableName: string
-  /** The permissions of the grant on this table. */
+  /** On this table. */
   readonly permissions: ReadonlySet<Verb>
 }
 
-/** The grant of an authenticated request. @throws UNAUTHENTICATED */
+/** @throws UNAUTHENTICATED */
 export function getGrant ({ rowQueryGrant }: { readonly rowQueryGrant: Grant | null }): Grant {
   if (rowQueryGrant === null) throw unauthenticated('The request has no grant')
   return rowQueryGrant
@@ -62,8 +57,7 @@ export function getDatabase (databases: ReadonlyMap<string, Database>, grant: Gr
 }
 
 /**
- * Returns the access to the database and table of a path. One on which the grant holds no permission is refused like
- * one that does not exist.
+ * What the grant holds no permission on is refused like one that does not exist.
  * @throws DATABASE_NOT_FOUND, TABLE_NOT_FOUND
  */
 export function getAccess (
@@ -105,10 +99,7 @@ export function authorize (
     : getTables(access, catalog, named)
 }
 
-/**
- * Authorizes a request, and plans it with the tables as the grant sees them. What the catalog lacks is looked for
- * before it is refused. @throws as `authorize`, `lookAgain` and `plan`
- */
+/** What the catalog lacks is looked for before it is refused. @throws as `authorize`, `lookAgain` and `plan` */
 export function authorizeAndPlan<T> (
   access: Access,
   { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },

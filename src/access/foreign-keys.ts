@@ -7,20 +7,18 @@ import { isServiceError, withDetails, type ServiceError } from '../errors.ts'
 import { findTableGrant, type Grant, permissionsOn } from './grant.ts'
 import { describeTable } from './granted-table.ts'
 
-/** A foreign key with its table. */
 interface Owned { readonly table: Table, readonly key: ForeignKey }
 
 interface Viewer {
   readonly grant: Grant
-  /** The name of the database. */
   readonly database: string
   readonly catalog: Catalog
 }
 
-/** The number of keys that a message names. */
+/** Keys that a message names. */
 const MAX_NAMED = 5
 
-/** Adds the other tables to the details of FOREIGN_KEY_VIOLATION; returns every other error as it is. */
+/** Adds the other tables to the details of FOREIGN_KEY_VIOLATION, and leaves every other error as it is. */
 export function nameTables<E> (
   error: E,
   grant: Grant,
@@ -55,7 +53,7 @@ function withMessages (error: ServiceError, change: (message: string) => string)
   withDetails(error, ...error.details.map((detail) => ({ ...detail, message: change(detail.message) })))
 }
 
-/** The table as documents show it. */
+/** As documents show it. */
 function seenTable (name: string, { grant, database, catalog }: Viewer): Table | undefined {
   const table = catalog.tables.get(name)
   return table === undefined || permissionsOn(grant, database, name).size === 0
@@ -72,7 +70,7 @@ const seesReferenced = ({ referencedTable, referencedColumns }: ForeignKey, view
 const seesKey = ({ table, key }: Owned, viewer: Viewer): boolean =>
   hasColumns(seenTable(table.name, viewer), key.columns) && seesReferenced(key, viewer)
 
-/** Whether the grant sees every row of the table, and the columns of the key. */
+/** The grant sees every row of the table, and the columns of the key. */
 const seesRows = (owned: Owned, viewer: Viewer): boolean => {
   const { grant, database } = viewer
   const { name } = owned.table
@@ -103,7 +101,7 @@ function describeReferring (
   return `other rows refer to this one; keys that may: ${seen.slice(0, MAX_NAMED).join(', ')}${more}`
 }
 
-/** The keys that refer to a table, and those that refer to rows which the database may change because of them. */
+/** And keys that refer to rows which the database may change because of them. */
 function keysLeadingTo (name: string, catalog: Catalog, event: 'update' | 'delete'): Owned[] {
   const found: Owned[] = []
   const names = new Set([name])

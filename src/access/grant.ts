@@ -9,7 +9,7 @@ import { copyGrant, NotPlain } from '../json/plain-values.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
 export interface Grant {
-  /** Name of the token or the role, for logs. Never the token itself. */
+  /** Of the token or the role, for logs. Never the token itself. */
   readonly name: string
   /**
    * Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a
@@ -17,37 +17,35 @@ export interface Grant {
    */
   readonly owner: string | undefined
   readonly permissions: ReadonlySet<Verb>
-  /** The databases for which the permissions apply: all, or the named ones. */
+  /** The permissions apply there. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
-  /** The named requests that run with the rights of a role and may be called: all, or these; none if omitted. */
+  /** With the rights of a role, these may be called: all, or these; none if omitted. */
   readonly requests?: 'all' | ReadonlySet<string> | undefined
-  /** Values for the rules. */
   readonly claims: Claims
-  /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
+  /** By the tables of the catalog (granted-table.ts). */
   readonly tables: WeakMap<Table, Table>
 }
 
 export interface DatabaseGrant {
   readonly tables: 'all' | ReadonlyMap<string, TableGrant>
-  /** Whether there is a permission on any table. */
+  /** There is a permission on any table. */
   readonly isSeen: boolean
-  /** Whether any table has columns or rows that the grant does not see. */
+  /** Any table has columns or rows that the grant does not see. */
   readonly isNarrowed: boolean
 }
 
-/** What a grant may do with one table. */
 export interface TableGrant {
-  /** The permissions of the entry, restricted by those of the table. */
+  /** Of the entry, restricted by the table's own. */
   readonly permissions: ReadonlySet<Verb>
-  /** The permissions that the table itself names in the configuration, for `row-query check`. */
+  /** Those that the configuration names for the table, for `row-query check`. */
   readonly named?: readonly Verb[] | undefined
-  /** Undefined for every column. */
+  /** Undefined for all. */
   readonly columns: ColumnGrant | undefined
   /** All of them hold for every row that is seen or written. */
   readonly rules: readonly ConfiguredRule[]
 }
 
-/** The columns that are seen, and those that may be written. */
+/** Those that are seen, and those that may be written. */
 export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', ReadonlySet<string>>>
 
 /** A configured grant. */
@@ -83,7 +81,7 @@ export interface TableGrantOptions {
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
 
-/** The source of a grant, within which names are unique. */
+/** Within a source, names are unique. */
 export type GrantKind = 'token' | 'role' | 'app'
 
 /** @throws Error for a rule that cannot be used; the message begins with its path */
@@ -124,7 +122,7 @@ export function findMissing (
   return needsDatabases ? `databases: is required (${NAMED_DATABASES})` : undefined
 }
 
-/** The grant of a role for the claims of a JWT. `owner`: undefined if the JWT has no subject. */
+/** For the claims of a JWT. `owner`: undefined if it has no subject. */
 export function withClaims (role: Grant, claims: Claims, owner: string | undefined): Grant {
   return { ...role, owner, claims, tables: new WeakMap() }
 }
@@ -184,7 +182,7 @@ function createColumnGrant ({
   return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
 }
 
-/** The grant on a table; undefined if the grant does not name tables of the database. */
+/** Undefined if the grant does not name tables of the database. */
 export function findTableGrant (grant: Grant, database: string, table: string): TableGrant | undefined {
   if (grant.databases === 'all') return undefined
   const tables = grant.databases.get(database)?.tables
@@ -193,7 +191,7 @@ export function findTableGrant (grant: Grant, database: string, table: string): 
 
 const NONE: ReadonlySet<Verb> = new Set()
 
-/** The permissions that the grant holds on a table; none if the table must appear not to exist. */
+/** None if the table must appear not to exist. */
 export function permissionsOn (grant: Grant, database: string, table: string): ReadonlySet<Verb> {
   if (grant.databases === 'all') return grant.permissions
   const tables = grant.databases.get(database)?.tables
@@ -201,19 +199,14 @@ export function permissionsOn (grant: Grant, database: string, table: string): R
   return tables === 'all' ? grant.permissions : tables.get(table)?.permissions ?? NONE
 }
 
-/** Whether the grant holds a permission on any table of the database. If not, the database must appear not to exist. */
+/** On any table. If not, the database must appear not to exist. */
 export function seesDatabase (grant: Grant, database: string): boolean {
   return grant.databases === 'all' ? grant.permissions.size > 0 : grant.databases.get(database)?.isSeen ?? false
 }
 
-/**
- * Identifies a caller among all callers: a token, a subject of an issuer, a caller of a host app; a JWT without a
- * subject is its role of its issuer.
- */
+/** A token, a subject of an issuer, a caller of a host app; a JWT without a subject is its role of its issuer. */
 export const principalOf = ({ owner, name, claims }: Grant): string =>
   owner ?? `role ${JSON.stringify([claims['iss'], name])}`
-
-// The grants of a host app: those that its function `authenticate` returns, and those of requests in process.
 
 /** A grant of a host app, in the form of a token's entry. */
 export interface HostGrant extends GrantOptions {
@@ -238,10 +231,7 @@ const hostGrants = TypeCompiler.Compile(HostGrantSchema)
 /** Strict: a misspelt `databases` would allow access to all databases. */
 const callGrants = TypeCompiler.Compile(GrantSchema)
 
-/**
- * Returns null if the app does not know the caller.
- * @throws InvalidGrant, and whatever the function throws
- */
+/** Null if the app does not know the caller. @throws InvalidGrant, and whatever the function throws */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
   const given = authenticate(request)
   // only resolving a thenable gives its value: its `then` may return anything
@@ -256,7 +246,7 @@ function toGrantOrNull (given: unknown): Grant | null {
 /** @throws InvalidGrant */
 export const toGrant = (given: unknown, giver = 'authenticate() returned'): Grant => readGrant(hostGrants, given, giver)
 
-/** The grant of a request in process. @throws InvalidGrant */
+/** @throws InvalidGrant */
 export const toCallGrant = (given: unknown): Grant => readGrant(callGrants, given, 'The request has')
 
 const NAMES = new Map([['configuration', 'the grant']])

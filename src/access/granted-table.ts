@@ -1,7 +1,4 @@
-/**
- * Derives the table that a grant sees from the table of the catalog. No field that the planner reads contains a hidden
- * column.
- */
+/** No field that the planner reads contains a hidden column. */
 import {
   baseTable, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table,
   type TableSource, type UncheckedKey, visibleAmong
@@ -18,9 +15,8 @@ import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroke
 // Foreign keys to tables with rules whose rows the service cannot look up.
 
 /**
- * The keys of a table that can only be null for a grant: those to a table with rules that is in another database or
- * that the account does not see, and every column of a table whose keys the account does not see if the grant has any
- * rules.
+ * For a grant they can only be null: those to a table with rules that is in another database or that the account does
+ * not see, and every column of a table whose keys the account does not see if the grant has any rules.
  */
 export function findUncheckedKeys (
   grant: Grant,
@@ -63,8 +59,8 @@ export function findUncheckedKeys (
 }
 
 /**
- * Whether the grant has rules for a table that it may name in another letter case. A table of the catalog is not the
- * one that the account does not see.
+ * The grant may name the table in another letter case. A table of the catalog is not the one that the account does not
+ * see.
  */
 function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog): boolean {
   if (tables === 'all') return false
@@ -75,7 +71,7 @@ function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog):
 }
 
 /**
- * The table as the grant sees it; undefined if it must appear not to exist, because a rule does not apply to it.
+ * Undefined if the table must appear not to exist, because a rule does not apply to it.
  * @throws PERMISSION_DENIED if the claims of the grant cannot be used
  */
 export function findGrantedTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
@@ -91,10 +87,7 @@ export function findGrantedTable (grant: Grant, database: string, catalog: Catal
     : (grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table))
 }
 
-/**
- * The same for documents, before the claims are known: the columns without the rules. Undefined if the table must
- * appear not to exist.
- */
+/** For documents, before the claims are known: the columns without the rules. Undefined as above. */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
@@ -142,16 +135,13 @@ function tryBind (configured: readonly ConfiguredRule[], { claims }: Grant, { co
   }
 }
 
-/** Maximum number of columns of all derived tables of a catalog: enough for thousands of usual tables. */
+/** Columns of all derived tables of a catalog: enough for thousands of usual tables. */
 const MAX_COLUMNS = 200_000
 
-/** The derived tables of each catalog, dropped with it. */
+/** Dropped with their catalog. */
 const sharedTables = new WeakMap<Catalog, BoundedMap<string, Table>>()
 
-/**
- * The derived tables of a catalog, without the values of rules: grants that see the same share one. The least recently
- * used ones are removed.
- */
+/** Without the values of rules: grants that see the same share a table. The least recently used ones are removed. */
 function getSharedTable (
   catalog: Catalog,
   base: Table,
@@ -234,12 +224,11 @@ function createSharedTable (
 
 interface Seen {
   readonly grant: Grant
-  /** The name of the database. */
   readonly database: string
   readonly catalog: Catalog
 }
 
-/** The tables of one reading of the catalog as a grant sees them. */
+/** Of one reading of the catalog. */
 export class SeenTables implements TableSource {
   readonly #seen: Seen
   readonly table: Table
@@ -262,7 +251,7 @@ export class SeenTables implements TableSource {
   }
 }
 
-/** TABLE_NOT_FOUND, which suggests a table that the grant sees. `catalog`: undefined until it has been read. */
+/** Suggests a table that the grant sees. `catalog`: undefined until it has been read. */
 export function unseenTable (
   { grant, database, catalog }: Omit<Seen, 'catalog'> & { readonly catalog: Catalog | undefined },
   name: string
@@ -276,7 +265,7 @@ export function unseenTable (
   return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
 }
 
-/** The tables for a request to a table on which the grant holds a permission. @throws as `see` */
+/** For a table on which the grant holds a permission. @throws as `see` */
 export function getSeen (seen: Seen, name: string): SeenTables {
   const table = findNamed(seen, name)
   if (table === undefined) throw unseenTable(seen, name)

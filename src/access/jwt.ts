@@ -1,4 +1,4 @@
-/** Verifies JSON Web Tokens (RFC 7519) with jose and returns the grants of their roles. */
+/** JSON Web Tokens (RFC 7519), verified with jose. */
 import { isUtf8 } from 'node:buffer'
 import { KeyObject } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
@@ -12,23 +12,20 @@ import { type JwtIssuer, createKeySet, type KeySet, type SigningKey } from './ke
 import type { Claims } from './rules.ts'
 import { hashToken } from './tokens.ts'
 
-// Remembers verified JWTs by their hash, because verifying a signature takes longer than the rest of a request.
+// Verified JWTs are remembered by their hash, because verifying a signature takes longer than the rest of a request.
 
 interface RememberedToken {
   /** Undefined if no role of the token is configured. */
   readonly grant: Grant | undefined
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly expiresAt: number
-  /** The key that verified the token; undefined if it is the only key of the issuer, which never changes. */
+  /** It verified the token; undefined for the only key of the issuer, which never changes. */
   readonly key: Pick<SigningKey, 'withdrawn'> | undefined
-  /** Length of the token, in characters. */
+  /** Of the token, in characters. */
   readonly size: number
 }
 
-/**
- * `size`: the maximum length of all tokens together, in characters. The claims of a token take up to 20 times its
- * length in memory.
- */
+/** `size`: the length of all tokens, in characters, whose claims take up to 20 times as much memory. */
 export const REMEMBER_LIMITS = { tokens: 10_000, size: 4 * 2 ** 20 }
 
 /** Beyond the limits, the oldest tokens are dropped, and verified again if they are still in use. */
@@ -48,18 +45,16 @@ export class RememberedTokens extends BoundedMap<string, RememberedToken> {
 
 export interface JwtVerifier {
   /**
-   * Returns the grant of a token, immediately if the token is remembered; also throws immediately if it is not a JWT.
-   * `sha256` is the hash of the token.
+   * At once if the token is remembered, or is no JWT. `sha256`: of the token.
    * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
    */
   getGrant (token: string, sha256: string): Grant | Promise<Grant>
-  /** Replaces the roles, also for tokens that are already verified. */
+  /** Also for tokens that are already verified. */
   useRoles (roles: ReadonlyMap<string, Grant>): void
-  /** Stops the downloads of keys. */
   stop (): void
 }
 
-/** Tolerance for clocks that differ, in seconds. */
+/** For clocks that differ, in seconds. */
 const TOLERANCE = 30
 
 type Verify = typeof import('jose').jwtVerify
@@ -174,12 +169,12 @@ function keepNumber (value: number, source: string): number | RawNumber {
 
 interface VerifiedBy {
   readonly source: Source
-  /** Milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly expiresAt: number
   readonly key: SigningKey | undefined
 }
 
-/** Tries each source of the issuer, which has two while it replaces its only key. */
+/** In turn: an issuer has two while it replaces its only key. */
 async function verifyBySources (verify: Verify, sources: readonly Source[], token: string): Promise<VerifiedBy> {
   let refusal = notValid('unknown issuer')
   for (const source of sources) {
@@ -219,12 +214,12 @@ async function findKey (keySet: KeySet, { kid }: JWTHeaderParameters): Promise<S
   return key
 }
 
-/** The issuer and the subject, as a hash because they can be long. */
+/** Of the issuer and the subject, a hash because they can be long. */
 function ownerOf ({ iss, sub }: Claims): string | undefined {
   return typeof sub === 'string' && sub !== '' ? `jwt ${hashToken(JSON.stringify([iss, sub]))}` : undefined
 }
 
-/** The roles of a token, in its order: the first one that is configured counts. */
+/** In the token's order: the first one that is configured counts. */
 function rolesOf (claims: Claims, pointer: string): string[] {
   return [findBySteps(claims, stepsOf(pointer))].flat().filter((role) => typeof role === 'string')
 }

@@ -10,23 +10,17 @@ import { keysUnavailable, withReason, withRetryAfter } from '../errors.ts'
 import { BoundedMap } from '../get-or-create.ts'
 import { hashToken } from './tokens.ts'
 
-// Downloads JSON Web Key Sets (RFC 7517).
-
-/** Time limit for a download, in milliseconds. */
+/** For a download, in milliseconds. */
 const TIMEOUT = 5000
-/** Maximum size of a key set, in bytes. */
+/** Of a key set. */
 const MAX_BYTES = 2 ** 20
 
 const KEY_TYPES: ReadonlySet<unknown> = new Set(['RSA', 'EC', 'OKP'])
 
-/** A public key that a token can name. */
+/** A token can name it. */
 type NamedKey = JWK & { readonly kid: string }
 
-/**
- * Downloads the public keys that verify signatures and have a `kid`. Redirects are not followed: they could lead from
- * https to http.
- * @throws Error with a reason that may be logged
- */
+/** Redirects are not followed: they could lead from https to http. @throws Error with a reason that may be logged */
 export async function downloadKeys (url: URL, signal: AbortSignal): Promise<NamedKey[]> {
   const response = await fetch(url, {
     redirect: 'manual',
@@ -70,8 +64,8 @@ function isNamedKey (value: unknown): value is NamedKey {
 }
 
 /**
- * The reason for the log: the code of a system error, or a message of this file, but never a message of Node, which can
- * contain the URL.
+ * For the log: the code of a system error, or a message of this file, but never a message of Node, which can contain
+ * the URL.
  */
 export function reasonOfDownload (error: unknown): string {
   const { name, message, cause } = error as Error & { cause?: { code?: string } }
@@ -79,36 +73,35 @@ export function reasonOfDownload (error: unknown): string {
   return name === 'Error' ? message : cause?.code ?? name
 }
 
-/** The key that verified a token. */
 export interface SigningKey {
-  /** Selects the key for the algorithm of a token. */
+  /** For the algorithm of a token. */
   select (header: JWTHeaderParameters): Promise<CryptoKey>
-  /** Whether the issuer has removed or replaced the key. Tokens that it verified are then no longer valid. */
+  /** The issuer has removed or replaced the key: tokens that it verified are no longer valid. */
   readonly withdrawn: boolean
 }
 
 export interface KeySet {
   /**
-   * Returns undefined for a `kid` that is known to be absent, because a download after the first request for it did not
-   * have it.
+   * Undefined for a `kid` that is known to be absent, because a download after the first request for it did not have
+   * it.
    * @throws KEYS_UNAVAILABLE if it may be missing because the last download failed, or because the next one is not
    * allowed yet
    */
   find (kid: string): Promise<SigningKey | undefined>
-  /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
+  /** Unless the last download began less than 30 seconds ago. Never rejects. */
   refresh (): Promise<void>
   stop (): void
 }
 
-/** Interval between downloads in milliseconds. */
+/** Between downloads, in milliseconds. */
 const INTERVAL = 600_000
-/** Minimum interval between downloads in milliseconds: tokens with a random `kid` must not cause downloads. */
+/** Between downloads, in milliseconds: tokens with a random `kid` must not cause downloads. */
 const COOLDOWN = 30_000
-/** Maximum number of absent keys that are remembered; the oldest is forgotten first. */
+/** Absent keys that are remembered; the oldest is forgotten first. */
 const MAX_ABSENT = 1000
 
 interface StoredKey extends SigningKey {
-  /** The key as JSON, to notice changes. */
+  /** As JSON, to notice changes. */
   readonly text: string
   withdrawn: boolean
 }
@@ -120,7 +113,7 @@ interface StoredKey extends SigningKey {
  */
 export function createKeySet ({ url, setting, log, createSelector }: {
   readonly url: URL
-  /** Name of the setting, for the log, which must not contain the URL. */
+  /** For the log, which must not contain the URL. */
   readonly setting: string
   readonly log: FastifyBaseLogger
   /** `createLocalJWKSet` of jose. */
@@ -132,13 +125,13 @@ export function createKeySet ({ url, setting, log, createSelector }: {
    */
   const absent = new BoundedMap<string, true>(MAX_ABSENT)
   let startedAt = -Infinity
-  /** Whether the last download failed; also true before the first one. */
+  /** The last download; also true before the first one. */
   let hasFailed = true
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   const stopped = new AbortController()
 
-  /** Milliseconds until a download is allowed. A clock that was set back does not prevent downloads. */
+  /** In milliseconds. A clock that was set back does not prevent downloads. */
   const untilAllowed = (): number => {
     const age = Date.now() - startedAt
     return age >= 0 && age < COOLDOWN ? COOLDOWN - age : 0
@@ -212,16 +205,15 @@ export function createKeySet ({ url, setting, log, createSelector }: {
   }
 }
 
-// Checks the setting `jwt` at the start: each algorithm must fit the key, so no token can choose how it is verified.
+// Each algorithm must fit the key, so no token can choose how it is verified.
 
-/** An issuer whose tokens are accepted. */
 export interface JwtIssuer {
-  /** Name of the setting, such as `jwt.0`, for the log. */
+  /** Such as `jwt.0`, for the log. */
   readonly setting: string
   readonly issuer: string
   readonly audience: readonly string[]
   readonly algorithms: readonly SignatureAlgorithm[]
-  /** JSON Pointer to the role in the claims. */
+  /** In the claims, as a JSON Pointer. */
   readonly role: string
   /** The URL of a key set, or the only key. */
   readonly keys: URL | KeyObject
@@ -256,10 +248,7 @@ const requirements: ReadonlyMap<SignatureAlgorithm, Requirement> = new Map([
   ['HS256', secret(32)], ['HS384', secret(48)], ['HS512', secret(64)]
 ])
 
-/**
- * Converts the valid entries; an undefined one is known to be invalid. Adds a line to `errors` for each error in the
- * others; no line contains a value.
- */
+/** An undefined entry is known to be invalid. Each error in the others is a line in `errors`, without values. */
 export function readJwtIssuers (errors: string[], entries: ReadonlyArray<JwtOptions | undefined>): JwtIssuer[] {
   return entries.flatMap((entry, index) =>
     entry === undefined ? [] : collect(errors, `jwt.${index}`, () => toIssuer(`jwt.${index}`, entry))

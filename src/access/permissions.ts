@@ -1,4 +1,3 @@
-/** The permissions that a request needs. */
 import type { Body, OnConflict } from '../../schemas/body.ts'
 import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
@@ -6,21 +5,21 @@ import { at, permissionDenied } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 
 /**
- * The fields of bodies that need a permission besides that of their verb, by verbs. `onConflict` is not among them,
- * because it needs the permission update only if it may change rows.
+ * Fields that need a permission besides their verb's. `onConflict` is not among them, because it needs the permission
+ * update only if it may change rows.
  */
 const NEEDING = new Map(VERBS.map((verb) => [verb, fieldsWith('needs').flatMap((field) => {
   const permission = fieldNamed(field)?.needs?.[verb]
   return permission === undefined ? [] : [{ field, permission }]
 })]))
 
-/** Whether a caller with these permissions may use the field in some way. */
+/** In some way. */
 export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
   const needed = fieldNamed(field)?.needs?.[verb]
   return needed === undefined || verbs.includes(needed)
 }
 
-/** Requires the permission of the verb, and those of fields that do more than the verb. @throws PERMISSION_DENIED */
+/** Of the verb, and of fields that do more than the verb. @throws PERMISSION_DENIED */
 export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
   if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
@@ -34,7 +33,7 @@ export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body):
   }
 }
 
-/** Requires the permission for `lock`, which only a select in a transaction has. @throws PERMISSION_DENIED */
+/** Only a select in a transaction has it. @throws PERMISSION_DENIED */
 export function requireLock (permissions: ReadonlySet<Verb>): void {
   if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
 }
@@ -43,7 +42,7 @@ function refuseField (field: string, permission: Verb): never {
   throw permissionDenied(`"${field}" needs the permission ${permission}, which the token does not have`)
 }
 
-/** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
+/** Without `set` an upsert writes the columns outside of the key. */
 function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
   if (set !== undefined) return !Array.isArray(set) || set.length > 0
   const names = new Set(key)

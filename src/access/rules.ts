@@ -1,14 +1,14 @@
-/** The rules of a grant on the rows of a table: their configured form, and their values for the claims of a caller. */
+/** In their configured form, and with values for the claims of a caller. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { isObject } from '../json/exact-json.ts'
 import { describeType, isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
-/** A value of a rule: a constant or a claim. */
+/** A constant or a claim. */
 export type RuleValue = string | number | boolean | { readonly $claim: string }
 
-/** A configured rule on one column. A list matches any of its values. */
+/** On one column. A list matches any of its values. */
 export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $eq?: RuleValue | null
   readonly $is?: RuleValue | null
@@ -20,7 +20,7 @@ export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $lte?: RuleValue
 }
 
-/** The claims of a caller: the payload of a JWT, or `claims` of a token's entry. */
+/** The payload of a JWT, or `claims` of a token's entry. */
 export type Claims = Readonly<Record<string, unknown>>
 
 type Operand = { readonly claim: string, readonly steps: readonly string[] } | { readonly constant: unknown }
@@ -32,17 +32,16 @@ interface ConfiguredTest {
   readonly operands: readonly Operand[]
 }
 
-/** A configured rule, with the claims that it needs. */
 export interface ConfiguredRule {
   readonly column: string
   readonly tests: readonly ConfiguredTest[]
-  /** Whether the rule allows its column one value, which an insert may leave out. */
+  /** One value is allowed, which an insert may leave out. */
   readonly isEquality: boolean
 }
 
 const COMPARISONS = new Map([['$gt', '>'], ['$gte', '>='], ['$lt', '<'], ['$lte', '<=']] as const)
 
-/** Converts configured rules. @throws Error whose message begins with the column */
+/** @throws Error whose message begins with the column */
 export function readRules (rows: Readonly<Record<string, RuleOptions>>): ConfiguredRule[] {
   return Object.entries(rows).map(([column, given]) => {
     const tests = readTests(given)
@@ -78,7 +77,7 @@ function readOperand (operand: unknown): Operand {
   return { claim, steps: stepsOf(claim) }
 }
 
-/** The rule as a line of text: `tenant = claim /tenant`. */
+/** `tenant = claim /tenant`. */
 export function describeRule ({ column, tests }: ConfiguredRule): string {
   const textOf = (operand: Operand): string =>
     'claim' in operand ? `claim ${operand.claim}` : JSON.stringify(operand.constant)
@@ -93,17 +92,14 @@ export function describeRule ({ column, tests }: ConfiguredRule): string {
 const isExact = (value: unknown): boolean =>
   typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 
-/** A rule whose claims are replaced with their values. */
+/** Claims are replaced with their values. */
 export interface ResolvedRule {
   readonly column: string
   readonly tests: ReadonlyArray<Omit<ConfiguredTest, 'operands'> & { readonly values: readonly unknown[] }>
-  /** Whether a value comes from a claim. */
   readonly usesClaims: boolean
 }
 
-/**
- * Replaces claims with their values. @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object
- */
+/** @throws PERMISSION_DENIED for a claim that is missing, null, a list or an object */
 export function resolveRules (rules: readonly ConfiguredRule[], claims: Claims): ResolvedRule[] {
   return rules.map(({ column, tests }) => ({
     column,
@@ -132,11 +128,10 @@ function findClaim ({ claim, steps }: { claim: string, steps: readonly string[] 
   return value
 }
 
-/** A rule that does not apply to its column: the table must appear not to exist. */
+/** The table must appear not to exist. */
 export class RuleBroken extends Error {}
 
 /**
- * Converts the values of rules to parameters of their columns.
  * @throws RuleBroken if a column is missing or a constant does not fit it, PERMISSION_DENIED if a claim does not fit it
  */
 export function bindRules (rules: readonly ResolvedRule[], columns: ReadonlyMap<string, Column>): Rule[] {
@@ -165,9 +160,7 @@ function bindTest (
   return { kind, operator: operator as '>', value: values.length === 0 ? '' : readStable(rule, column, values[0]) }
 }
 
-/**
- * Finds out why rules do not apply to a table, whatever the claims are: the part of `bindRules` that needs no claims.
- */
+/** Whatever the claims are: the part of `bindRules` that needs none. */
 export function findBrokenRule (
   rules: readonly ConfiguredRule[],
   columns: ReadonlyMap<string, Column>

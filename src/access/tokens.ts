@@ -11,24 +11,24 @@ import { isObject, parseConfigJson } from '../json/exact-json.ts'
 import { isDay } from '../types/temporal.ts'
 import { createGrant, findMissing, type Grant, type GrantOptions } from './grant.ts'
 
-/** A stored token: its SHA-256 and its grant. The token itself is never stored. */
+/** The token itself is never stored. */
 export interface StoredToken {
   readonly sha256: string
   readonly grant: Grant
-  /** Milliseconds since 1970; undefined if the token does not expire. */
+  /** In milliseconds since 1970; undefined if the token does not expire. */
   readonly expiresAt: number | undefined
 }
 
 export interface TokenStore {
-  /** Looks up the grant of a token by its hash. @returns undefined if the token is unknown or expired */
+  /** Undefined if the token is unknown or expired. */
   findGrant (sha256: string, now?: number): Grant | undefined
-  /** The name of an expired token, for the log. */
+  /** The name of the token, for the log. */
   findExpired (sha256: string, now?: number): string | undefined
-  /** Replaces the tokens of the token file, and those of the configuration if they are given. */
+  /** Tokens of the configuration stay if they are not given. */
   replace (ofFile: readonly StoredToken[], configured?: readonly StoredToken[]): void
 }
 
-/** Minimum length of a token in characters, against guessable ones. */
+/** In characters, against guessable ones. */
 export const MIN_TOKEN_LENGTH = 32
 
 /** SHA-256 in lower-case hex. Tokens are long and random, so a slow password hash is not needed. */
@@ -52,10 +52,7 @@ export function createToken (): string {
   return 'rq_' + randomBytes(32).toString('base64url')
 }
 
-/**
- * Looks up tokens by hash. A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing
- * about stored tokens.
- */
+/** A caller cannot choose the hash of what it sends, so the time of a look-up reveals nothing about stored tokens. */
 export function createTokenStore (configured: readonly StoredToken[], ofFile: readonly StoredToken[] = []): TokenStore {
   const index = (tokens: readonly StoredToken[]): ReadonlyMap<string, StoredToken> =>
     new Map([...configured, ...tokens].map((token) => [token.sha256, token]))
@@ -77,11 +74,8 @@ export function createTokenStore (configured: readonly StoredToken[], ofFile: re
   }
 }
 
-// Converts configured entries: those of tokens into stored tokens, those of roles into grants.
-
 /**
- * Converts the valid entries; an undefined one is known to be invalid. Adds a line that begins with `path` to `errors`
- * for each invalid one.
+ * An undefined entry is known to be invalid. `errors` gets a line that begins with `path` for each other invalid one.
  */
 export function readEntries (
   errors: string[],
@@ -96,10 +90,10 @@ export function readEntries (
   return tokens
 }
 
-/** The roles of JWTs, and those of named requests. */
+/** Of JWTs, and of named requests. */
 export interface Roles { readonly roles: ReadonlyMap<string, Grant>, readonly requestRoles: ReadonlyMap<string, Grant> }
 
-/** Converts the valid roles. Adds a line to `errors` for each invalid one. `known`: the configured databases. */
+/** `errors` gets a line for each invalid role. `known`: the configured databases. */
 export function readRoles (errors: string[], given: RolesOptions, known: unknown): Roles {
   const read = (isOfRequests: boolean): ReadonlyMap<string, Grant> => new Map(
     Object.entries(given).filter(([, role]) => (role.for !== undefined) === isOfRequests).flatMap(([name, role]) =>
@@ -123,7 +117,7 @@ function requireGrant (options: GrantOptions, known: unknown, named: boolean): v
   requireDatabases(options.databases ?? {}, known)
 }
 
-/** The name of the token that comes from the variable with this name, which errors name. */
+/** Names the variable, and the token that comes from it. */
 export const API_TOKEN = 'API_TOKEN'
 
 /** Only one of two entries for a token could apply, and the name identifies the owner of an idempotency key. */
@@ -173,7 +167,7 @@ function toToken (
 
 const EXPIRY = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/
 
-/** @returns milliseconds since 1970; a day without a time is midnight UTC. @throws Error for an invalid date */
+/** In milliseconds since 1970; a day without a time is midnight UTC. @throws Error for an invalid date */
 export function parseExpiry (text: string): number {
   // Date.parse accepts February 30 as a day in March
   const time = EXPIRY.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
@@ -183,9 +177,8 @@ export function parseExpiry (text: string): number {
   return time
 }
 
-// The file of the setting `tokensFile`: a JSON list of tokens, in addition to those of the configuration.
+// `tokensFile` is a JSON list of tokens, in addition to the configuration.
 
-/** A token file and the parser of its content. */
 export interface TokenFile {
   readonly path: string
   /** @throws ConfigError with one line per error; no line contains part of a token */
@@ -196,8 +189,8 @@ const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-qu
 const SETTING = 'tokensFile'
 
 /**
- * `known`: the databases that entries may name, the tokens that they must not repeat, and what finds the requests that
- * they cannot call.
+ * `known`: databases that entries may name, tokens that they must not repeat, and what finds the requests that they
+ * cannot call.
  */
 export function createTokenFile (
   path: string,
@@ -233,7 +226,7 @@ export function createTokenFile (
   }
 }
 
-/** Reads the tokens of the file. @throws ConfigError */
+/** @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
   if (isTooLarge(path)) throw new ConfigError([TOO_LARGE])
   return parse(
@@ -274,9 +267,9 @@ function findEntryErrors (entry: unknown, path: string): string[] {
   ].map((line) => line.startsWith(path) ? line : `${path}.${line}`)
 }
 
-/** Maximum size of the file in characters, and of the list of its errors. */
+/** Of the file, in characters, and of the list of its errors. */
 const [MAX_LENGTH, MAX_ERRORS] = [16_777_216, 20]
-/** The size of a file that is not read: a character is at most three bytes. */
+/** A larger file is not read: a character is at most three bytes. */
 const MAX_BYTES = 3 * MAX_LENGTH
 const isTooLarge = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES
 const TOO_LARGE = `${SETTING}: the file is larger than ${MAX_LENGTH} characters`
@@ -286,22 +279,20 @@ const atMost = (errors: readonly string[]): string[] =>
     ? [...errors]
     : [...errors.slice(0, MAX_ERRORS), `${SETTING}: at least ${errors.length - MAX_ERRORS} more errors`]
 
-// Watches the token file and replaces the tokens when it changes.
-
 export interface TokenWatch {
-  /** Reads the file now. Errors in it are logged. */
+  /** At once. Errors in the file are logged. */
   refresh (): Promise<void>
-  /** Parses the file with this parser from now on. */
+  /** From now on. */
   use (file: TokenFile): void
   stop (): void
 }
 
-/** Interval between reads in milliseconds: a token that is removed from the file works for at most this long. */
+/** Between reads, in milliseconds: a token that is removed from the file works for at most this long. */
 const INTERVAL = 500
 
 /**
- * Compares the content of the file at an interval. Modification times are too coarse, and `fs.watch` misses changes
- * when the file is replaced, is a symbolic link (as in a container) or is on a network disk.
+ * Compares contents at an interval: modification times are too coarse, and `fs.watch` misses changes when the file is
+ * replaced, is a symbolic link (as in a container) or is on a network disk.
  */
 export function watchTokens ({
   file: first,

@@ -1,6 +1,6 @@
 /**
- * The results of aggregate functions in MySQL and MariaDB. Counts are integers; sums and averages of integers and
- * decimals are exact decimals, those of floats are doubles; `$min` and `$max` have the type of their column.
+ * Counts are integers; sums and averages of integers and decimals are exact decimals, those of floats are doubles;
+ * `$min` and `$max` have the type of their column.
  */
 import { Type } from '@sinclair/typebox'
 import {
@@ -27,25 +27,22 @@ const COUNT = createType({
 export const COUNT_VALUES: Computation = { type: COUNT, sql: sqlOf`count(${COLUMN})${FILTER}` }
 export const COUNT_DISTINCT: Computation = { type: COUNT, sql: sqlOf`count(distinct ${COLUMN})${FILTER}` }
 
-/** Their results have the type of the column. */
+/** The result has the type of the column. */
 export const MIN = sqlOf`min(${COLUMN})${FILTER}`
 export const MAX = sqlOf`max(${COLUMN})${FILTER}`
 
-/**
- * Maximum number of digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type
- * Characteristics").
- */
+/** Digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
 const MAX_PRECISION = 65
 const MAX_SCALE = 30
 /** Digits of an average beyond those of its column: `div_precision_increment` (session-settings.ts). */
 const MORE_DIGITS = 4
-/** Decimal digits of 2^64, the maximum number of rows. */
+/** Decimal digits of 2^64, the most rows. */
 const DIGITS_OF_COUNT = 20
 
 const decimalResult = (scale: number): ColumnType =>
   createType({ ...decimalType({ precision: MAX_PRECISION, scale, unsigned: false }), sentAs: new Set(['decimal']) })
 
-/** `precision` and `scale`: the digits of the column, in total and after the point. */
+/** Digits of the column, in total and after the point. */
 export const exactTotals = ({ precision, scale }: { precision: number, scale: number }) => (): Totals => {
   const whole = precision - scale
   const averageScale = Math.min(scale + MORE_DIGITS, MAX_SCALE, MAX_PRECISION - whole)
@@ -59,7 +56,7 @@ export const exactTotals = ({ precision, scale }: { precision: number, scale: nu
   }
 }
 
-/** An expression that fails with "BIGINT value is out of range" (1690). */
+/** Fails with "BIGINT value is out of range" (1690). */
 const OVERFLOW = sqlOf`9223372036854775807 + count(${COLUMN})`
 
 /**
@@ -77,7 +74,7 @@ function guardDecimals (sql: SqlTemplate, whole: number): SqlTemplate {
     ')'
   ]
 }
-/** The number of leading digits, which fit a BIGINT. */
+/** They fit a BIGINT. */
 const LEADING_DIGITS = 18
 
 /**

@@ -6,9 +6,7 @@ import { longBinary } from './long-values.ts'
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/**
- * Decodes base64 strictly (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused
- */
+/** Strict (RFC 4648 section 4): padding is required, other characters are refused. @throws ValueRefused */
 export function readBase64 (value: unknown): Buffer {
   if (typeof value !== 'string' || value.length % 4 !== 0 || !BASE64.test(value)) throw expected('a base64 string')
   const bytes = Buffer.from(value, 'base64')
@@ -19,12 +17,12 @@ export function readBase64 (value: unknown): Buffer {
 const DIGIT = '[A-Za-z0-9+/]'
 const TWO_BYTES = `${DIGIT}{2}[AEIMQUYcgkosw048]=`
 const ONE_BYTE = `${DIGIT}[AQgw]==`
-/** Maximum number of repetitions in a regular expression; some engines refuse more. */
+/** Repetitions in a regular expression; some engines refuse more. */
 const MAX_REPEATED = 1000
 
 /**
- * A pattern for the base64 of at most `bytes` bytes. For large columns it does not limit the length, and `maxLength`
- * allows one or two bytes more. V8 keeps no position for a repeated group that captures nothing and has no quantifier.
+ * For large columns it does not limit the length, and `maxLength` allows one or two bytes more. V8 keeps no position
+ * for a repeated group that captures nothing and has no quantifier.
  */
 function base64Pattern (bytes: number): string {
   const groups = Math.floor(bytes / 3)
@@ -35,10 +33,7 @@ function base64Pattern (bytes: number): string {
   return `^(${DIGIT}{4}){0,${groups - 1}}(${DIGIT}{4}${rest === 1 ? `(${ONE_BYTE})?` : ''}|${ONE_BYTE}|${TWO_BYTES})?$`
 }
 
-/**
- * Length of the base64 of `bytes` bytes; omitted if it exceeds 31 bits, because client generators store lengths as
- * int32.
- */
+/** Omitted if it exceeds 31 bits, because client generators store lengths as int32. */
 function base64Length (bytes: number | null): { maxLength?: number } {
   const length = Math.ceil((bytes ?? Infinity) / 3) * 4
   return length < 2 ** 31 ? { maxLength: length } : {}
@@ -71,9 +66,7 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
   })
 }
 
-// BIT columns.
-
-/** The form in which both servers show the default of a BIT column, without leading zeros. */
+/** Both servers show defaults so, without leading zeros. */
 const BIT_LITERAL = /^b'([01]+)'$/
 
 /** BIT(1) is a boolean, BIT(n) a string of n zeros and ones, the most significant bit first. */

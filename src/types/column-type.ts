@@ -1,44 +1,43 @@
 /**
- * Column types map SQL types to JSON and back. Value checks, OpenAPI schemas, filters and the encoding of rows are
- * derived from them; no code outside `src/types/` depends on the name of a SQL type.
+ * Value checks, OpenAPI schemas, filters and the encoding of rows are derived from them; no code outside `src/types/`
+ * depends on the name of a SQL type.
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { LongWork } from '../in-pieces.ts'
 
-/** A parameter for the driver. Never an array or an object: mysql2 expands those into SQL. */
+/** Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
 
-/** Stands for the default of a column that a row of a list omits. */
+/** For a column that a row of a list omits. */
 export const DEFAULT = Symbol('default')
 
-/** The value of a placeholder in a statement. */
+/** For a placeholder. */
 export type Cell = Parameter | Moment | typeof DEFAULT
 
-/** How the columns of a type store a moment. */
 export interface MomentForm {
   /** `moment`: date and time. */
   readonly kind: 'moment' | 'date' | 'time' | 'year'
-  /** The number of digits after the second, and whether trailing zeros are kept. */
+  /** Digits after the second; `padded`: trailing zeros are kept. */
   readonly digits: number
   readonly padded: boolean
-  /** The first and the last second that a column can store, since 1970. */
+  /** That a column can store, since 1970. */
   readonly first: number
   readonly last: number
-  /** Set if filters can compare the column with a moment. */
+  /** Filters can compare the column with a moment. */
   readonly isComparable: boolean
 }
 
 /** The present time by the clock of the database, moved by an offset (moment.ts). */
 export interface Moment {
   readonly form: MomentForm
-  /** The months, which are added first; the day becomes at most the last one of the month. */
+  /** Added first; the day becomes at most the last one of the month. */
   readonly months: number
   readonly seconds: number
   /** A moment that the column cannot store is an error in `data` and compares as NULL in `filters`. */
   readonly use: 'data' | 'filters'
 }
 
-/** A parameter that is not NULL. */
+/** Not NULL. */
 export type Value = string | number | bigint | Buffer
 
 /** A text of SQLite that is not valid in the encoding of its file, in place of the value. */
@@ -50,42 +49,35 @@ export type DriverValue = Buffer | Uint8Array | string | number | bigint | typeo
 /** SQL text before and after a column or a placeholder. Always a constant of this folder, never text of a request. */
 export type Wrapping = readonly [before: string, after: string]
 
-/** The slots of the column and of the parameter in a template. */
+/** The column and the parameter in a template. */
 export const COLUMN = Symbol('column')
 export const GIVEN = Symbol('given')
-/** The slot after a call of an aggregate function for SQLite's FILTER clause. */
+/** After a call of an aggregate function, for SQLite's FILTER clause. */
 export const FILTER = Symbol('filter')
 
-/**
- * The SQL of an update operator or an aggregate function, with its slots. Its texts are constants of this folder, never
- * text of a request.
- */
+/** Its texts are constants of this folder, never text of a request. */
 export type SqlTemplate = ReadonlyArray<string | typeof COLUMN | typeof GIVEN | typeof FILTER>
 
 /** An object in place of a value in `data`: `{"$inc": 5}` computes the new value from the stored one. */
 export interface UpdateOperator {
-  /** The key of the object: `$inc`. */
+  /** Such as `$inc`. */
   readonly name: string
-  /** JSON Schema of the operand, with the name of the form in `title`, because columns of the same kind share it. */
+  /** Of the operand, with the name of the form in `title`, because columns of the same kind share it. */
   readonly schema: TSchema
-  /** Converts the operand to a parameter. @throws ValueRefused */
+  /** @throws ValueRefused */
   readonly read: (operand: unknown) => Parameter | Moment
   /**
-   * The SQL of the new value from the stored one and the parameter. If omitted, the new value is the parameter, and
-   * inserts also accept the form.
+   * The new value from the stored one and the parameter. If omitted, the new value is the parameter, and inserts also
+   * accept the form.
    */
   readonly sql?: SqlTemplate
 }
 
-/**
- * The level of comparison of a type: its filter operators are those that need this level (schemas/filters.ts) or an
- * earlier one.
- */
+/** The filter operators of a type are those that need this level (schemas/filters.ts) or an earlier one. */
 export type Comparison = typeof COMPARISONS[number]
 
 const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
 
-/** Whether the operators of one level include those of another. */
 export const includesLevel = (level: Comparison, other: Comparison): boolean =>
   COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
 
@@ -101,18 +93,17 @@ export type WireFormat = 'plain' | 'quoted' | 'escaped' | 'moment' | 'instant' |
  * A long value in parts of some kilobytes: in strings, or in bytes of UTF-8 that no part divides within a character.
  */
 export interface LongValue {
-  /** Whether the parts are the text of a JSON string, without its quotes and escapes. Otherwise they are JSON text. */
+  /** A JSON string without its quotes and escapes; otherwise JSON text. */
   readonly isText: boolean
   readonly parts: Iterable<string | Buffer>
 }
 
-/** The SQL and the result type of an aggregate function, or of a part of time, of a column. */
+/** Of an aggregate function, or of a part of time. */
 export interface Computation {
   readonly type: ColumnType
   readonly sql: SqlTemplate
 }
 
-/** `$sum` and `$avg` of a type. */
 export interface Totals { readonly sum: Computation, readonly avg: Computation }
 
 /**
@@ -120,11 +111,11 @@ export interface Totals { readonly sum: Computation, readonly avg: Computation }
  * that clients may write, each with its place in an order. On SQLite it can have values of any storage class.
  */
 export interface Positions {
-  /** Converts a JSON value (never null) to the stored value. @throws ValueRefused */
+  /** Never of null. @throws ValueRefused */
   readonly read: (value: unknown) => Value
-  /** Converts a stored value to JSON text from which `read` returns it exactly. @throws ValueUnreadable */
+  /** `read` returns the value exactly from the text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
-  /** The pattern of texts that `read` accepts, if it is another one than that of the schema. */
+  /** Of texts that `read` accepts, if it is not the schema's. */
   readonly pattern?: string
   /**
    * For a value that the server refuses as a constant, and compares as a text only: two others that it accepts, a lower
@@ -138,20 +129,20 @@ export interface Positions {
 /** The types of values inside JSON that can be compared. `large`: a number beyond 2^53 that may be a 64-bit integer. */
 export type Scalar = 'text' | 'number' | 'large' | 'boolean'
 
-/** How conditions compare values inside the JSON of a column. The slot GIVEN stands for a path. */
+/** For conditions. The slot GIVEN stands for a path. */
 export interface JsonInside {
-  /** True if the stored value is JSON; omitted if it always is. */
+  /** Omitted if the stored value always is JSON. */
   readonly isJson?: SqlTemplate
-  /** The name of the type of the value at a path, NULL if there is none. */
+  /** NULL if there is no value at the path. */
   readonly typeAt: SqlTemplate
-  /** The name of the type of JSON's null. */
+  /** The type of JSON's null. */
   readonly nullName: string
-  /** The name of the type of lists, if the engine finds the first and the last element of other values as well. */
+  /** The type of lists, if the engine finds the first and the last element of other values as well. */
   readonly listName?: string
   readonly scalars: Readonly<Record<Scalar, ScalarInside>>
-  /** By what an order sorts values of these types, after their type: NULL for all others. */
+  /** Values of these types in an order, after their type: NULL for all others. */
   readonly sorted: ReadonlyArray<Pick<ScalarInside, 'types' | 'value'>>
-  /** The greatest number of paths in an order, if the engine has a lower one than the service. */
+  /** Paths in an order, if the engine has a lower one than the service. */
   readonly maxSorted?: number
   /** Converts a JSON number to a parameter. @throws ValueRefused if the engine cannot hold it */
   readonly readNumber: (value: unknown) => string | number | bigint
@@ -161,37 +152,36 @@ export interface JsonInside {
    * keys where a path leads on in that one only.
    */
   readonly step?: SqlTemplate
-  /** The greatest number of steps of a path that the engine accepts. */
+  /** Steps of a path that the engine accepts. */
   readonly maxSteps: number
-  /** The step to the element of a list that so many others follow. */
+  /** From the element of a list that so many others follow. */
   readonly fromEnd: (others: number) => string
   /** A path with such a step, if the engine must read it anew for each row. */
   readonly perRow?: SqlTemplate
-  /** Keys that the engine does not find. */
+  /** The engine does not find them. */
   readonly unreachable?: { readonly keys: RegExp, readonly reason: string }
 }
 
-/** Values of one type inside JSON. */
 export interface ScalarInside {
-  /** The names of the types of the engine. */
+  /** Names of the engine. */
   readonly types: readonly string[]
-  /** The value at a path as it is compared. */
+  /** At a path, as it is compared. */
   readonly value: SqlTemplate
-  /** The exact value, which is compared where `value` is equal. */
+  /** Compared where `value` is equal. */
   readonly exact?: SqlTemplate
-  /** SQL around the parameter. */
+  /** Around the parameter. */
   readonly operand?: Wrapping
 }
 
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
-  /** JSON Schema of a value that is not null. */
+  /** Of a value that is not null. */
   readonly schema: TSchema
   /** That of a value of any length, which an equality in filters accepts, if the length of the column is bounded. */
   readonly unbounded?: TSchema
-  /** Converts a JSON value (never null) to a parameter. @throws ValueRefused */
+  /** Never of null. @throws ValueRefused */
   readonly read: (value: unknown) => Value
-  /** Converts a value from the driver (never null) to JSON text. @throws ValueUnreadable */
+  /** Never of NULL. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
   /**
    * The alternative to `write` for long values; omitted if there are none. The parts may throw ValueUnreadable, too.
@@ -200,98 +190,91 @@ export interface ColumnType {
   readonly long?: ((value: DriverValue) => LongWork<LongValue>) | undefined
   /** The fast alternative to `write`, if there is one. */
   readonly wireFormat?: WireFormat | undefined
-  /** Returns the JSON text with which a select shows a stored parameter; the text `null` if that cannot be known. */
+  /** As a select shows a stored parameter; the text `null` if that cannot be known. */
   readonly storedJson: (parameter: Value) => string
-  /** Whether a JSON value that `read` accepts is certainly stored unchanged. Always if omitted. */
+  /** The value, which `read` accepts, is certainly stored unchanged. Always if omitted. */
   readonly keeps?: (value: unknown) => boolean
   /**
-   * Converts the text of a default in the catalog to the JSON value that `read` accepts; undefined if the text does not
-   * show the value. Omitted if the text is that value.
+   * From the text of a default in the catalog, a JSON value for `read`; undefined if the text does not show the value.
+   * Omitted if the text is that value.
    */
   readonly defaultOf?: (text: string) => unknown
-  /** Set if the catalog rounds defaults, so that their texts do not show the stored value. */
+  /** The catalog's texts of defaults do not show the stored value. */
   readonly roundsDefaults?: true
-  /** Converts a parameter for insert and update, if these need another one than conditions. */
+  /** For insert and update, if they need another parameter than conditions. */
   readonly stored?: (parameter: Value) => Value
-  /** The update operators of the column; none if omitted. */
+  /** None if omitted. */
   readonly updates?: readonly UpdateOperator[]
-  /** Set for columns of time. */
+  /** For columns of time. */
   readonly moment?: MomentForm
   readonly comparison: Comparison
-  /**
-   * Compares two parameters as the database does; set for numbers and times. Negative if `one` is lower, 0 if they are
-   * equal.
-   */
+  /** As the database does, for numbers and times. Negative if `one` is lower, 0 if they are equal. */
   readonly order?: (one: Value, other: Value) => number
-  /** The computations of the parts of time of the column, by name; none if omitted. */
+  /** Parts of time, by name. */
   readonly parts?: ReadonlyMap<string, Computation>
-  /** Whether `orderBy`, `groupBy` and `$countDistinct` accept the column. */
+  /** `orderBy`, `groupBy` and `$countDistinct` accept the column. */
   readonly sortable: boolean
-  /** Whether `$min` and `$max` accept the column. */
+  /** `$min` and `$max` accept the column. */
   readonly ranked: boolean
-  /** Creates `$sum` and `$avg`, which are refused if omitted. */
+  /** `$sum` and `$avg`, which are refused if omitted. */
   readonly totals?: () => Totals
-  /** False for unknown types: their values cannot be converted to parameters. */
+  /** False for unknown types. */
   readonly writable: boolean
-  /** Whether values are JSON arrays or objects, which a filter reads as one value, not as `$in` or operators. */
+  /** Values are JSON arrays or objects, which a filter reads as one value, not as `$in` or operators. */
   readonly structured: boolean
-  /**
-   * Set if every JSON value is a value of the type, so that objects that look like operators must be sent under `$eq`.
-   */
+  /** Every JSON value is one of the type: objects that look like operators must be sent under `$eq`. */
   readonly holdsJson?: true
-  /** For a JSON column: how values inside it are compared (`$at`). */
+  /** For a JSON column (`$at`). */
   readonly inside?: JsonInside
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
   /** For a SET: the bit of a member (`$has`). @throws ValueRefused */
   readonly readMember?: (value: unknown) => bigint
-  /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
+  /** For LIKE, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
-  /** Set if values are sorted by their index in a list, not as `>` compares them. */
+  /** Values are sorted by their index in a list, not as `>` compares them. */
   readonly ranking?: Ranking
-  /**
-   * Set if a value does not determine its place in the order, as for an ENUM with members that the server shows alike.
-   */
+  /** A value does not determine its place in the order, as for an ENUM with members that the server shows alike. */
   readonly unplaced?: true
-  /** Set if all values are JSON integers. */
+  /** All values are JSON integers. */
   readonly wholeNumbers?: true
-  /** The largest value, of an integer. */
+  /** Of an integer. */
   readonly maximum?: bigint
-  /** SQL around the column in the select list. */
+  /** Around the column in the select list. */
   readonly selected?: Wrapping
-  /** Value classes that the server may send for the bare column; any if omitted. */
+  /** Classes that the server may send for the bare column; any if omitted. */
   readonly sentAs?: ReadonlySet<string> | undefined
-  /** Value classes that the server may send for the column inside `selected`. */
+  /** Classes that the server may send for the column inside `selected`. */
   readonly selectedAs?: ReadonlySet<string> | undefined
-  /** SQL around the parameter in a condition. */
+  /** Around the parameter in a condition. */
   readonly compared?: Wrapping
-  /** SQL around the parameter in an equality with a column, if it differs from `compared`. */
+  /** Around the parameter in an equality with a column, if it differs from `compared`. */
   readonly equated?: Wrapping
   /**
-   * MySQL and MariaDB: SQL around the parameter in a list of values that is read like a table, if it differs from
+   * MySQL and MariaDB: around the parameter in a list of values that is read like a table, if it differs from
    * `compared`: it has the type of the column, or comparing both is slow.
    */
   readonly listed?: Wrapping | undefined
-  /** SQL around a column of `groupBy` in `having`, if the bare column cannot be used. */
+  /** Around a column of `groupBy` in `having`, if the bare column cannot be used. */
   readonly grouped?: Wrapping
   /**
-   * SQL around the parameter in a comparison with an expression, whose type the server does not know, if it differs
-   * from `compared`.
+   * Around the parameter in a comparison with an expression, whose type the server does not know, if it differs from
+   * `compared`.
    */
   readonly computed?: Wrapping
-  /** SQL around the column in a condition; only for types for which no index can be used. */
+  /** Around the column in a condition; only for types for which no index can be used. */
   readonly comparedColumn?: Wrapping
   /**
-   * SQLite: the SQL that is true for a stored value of the class and form that the service writes for the type. Other
-   * values pass no comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a
-   * parameter of the type is, unless `comparedColumn` is set.
+   * SQLite: true for a stored value of the class and form that the service writes for the type. Other values pass no
+   * comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a parameter of the
+   * type is, unless `comparedColumn` is set.
    */
   readonly own?: SqlTemplate
-  /** The values of positions, if they may be others than those that `read` accepts. */
+  /** For positions, if they may be others than `read` accepts. */
   readonly positions?: Positions
   /**
-   * Set if `=` can treat different values as equal, as collations do: SQL around the column and the parameter that
-   * compares their bytes (`$is`).
+   * `=` can treat different values as equal, as collations do: around the column and the parameter that compares their
+   * bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
   /**
@@ -311,41 +294,41 @@ export const RELATED_TEXT = 'text'
 
 /** The order of the members of an ENUM. */
 export interface Ranking {
-  /** All values, the lowest first; undefined if some of them are not known exactly. */
+  /** The lowest first; undefined if some of them are not known exactly. */
   readonly values: readonly Value[] | undefined
-  /** The number by which the database sorts a value. The column can be compared with it, but without an index. */
+  /** The database sorts by it. The column can be compared with it, but without an index. */
   readonly rank: (value: Value) => number
 }
 
-/** The type of a column in messages. Columns of SQLite can have none, and computed ones of its views do. */
+/** For messages. Columns of SQLite can have none, and computed ones of its views do. */
 export const describeType = ({ declaration }: { readonly declaration: string }): string =>
   declaration === '' ? 'a column without a declared type' : `the type ${declaration}`
 
-/** The type of a column as introspection finds it. */
+/** As introspection finds it. */
 export interface TypeFacts {
-  /** Name of the type in lower case, without arguments: `decimal`, `varchar`. */
+  /** In lower case, without arguments: `decimal`, `varchar`. */
   readonly name: string
-  /** The full declaration as the engine reports it: `decimal(10,2) unsigned`, `enum('a','b')`. */
+  /** As the engine reports it: `decimal(10,2) unsigned`, `enum('a','b')`. */
   readonly declaration: string
-  /** Maximum characters of character types, bits of BIT, digits of DECIMAL; null for other types. */
+  /** Characters of character types, bits of BIT, digits of DECIMAL; null for other types. */
   readonly length: number | null
-  /** Maximum length of a character or binary value, in bytes. */
+  /** Of a character or binary value. */
   readonly bytes: number | null
   /** Digits after the decimal point of a DECIMAL or of the seconds of a time. */
   readonly scale: number | null
-  /** Character set of a character type. */
+  /** Of a character type. */
   readonly charset: string | null
   /** SRID to which the column is restricted (MySQL's SRS_ID). */
   readonly srid: number | null
-  /** Upper bound of TIMESTAMP in seconds since 1970; 2038-01-19 if omitted. */
+  /** Of TIMESTAMP, in seconds since 1970; 2038-01-19 if omitted. */
   readonly lastTimestamp?: number | undefined
-  /** Set for a column of a view, whose value may have more digits than its declaration. */
+  /** A column of a view: its value may have more digits than its declaration. */
   readonly computed?: boolean | undefined
-  /** Whether a check constraint requires JSON: MariaDB's JSON is a LONGTEXT with a check on json_valid(). */
+  /** MariaDB's JSON is a LONGTEXT with a check on json_valid(). */
   readonly json: boolean
 }
 
-/** A value that does not fit its column. The message continues 'Column "x": '. */
+/** The message continues 'Column "x": '. */
 export class ValueRefused extends Error {
   constructor (message: string) {
     super(message)
@@ -367,7 +350,7 @@ export class ValueUnreadable extends Error {
   }
 }
 
-/** Creates a column type; properties that are omitted get the defaults that most types share. */
+/** Omitted properties get the defaults of most types. */
 export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>): ColumnType {
   const { comparison = 'order', structured = false } = own
   return Object.freeze({
@@ -382,35 +365,35 @@ export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> &
   } satisfies ColumnType)
 }
 
-/** Converts a JSON value (never null) to the parameter of insert and update. @throws by its result: ValueRefused */
+/** Of insert and update, never for null. @throws by its result: ValueRefused */
 export const storing = ({ read, stored }: ColumnType): ColumnType['read'] =>
   stored === undefined ? read : (value) => stored(read(value))
 
 /**
- * The order of parameters that JavaScript compares as the database does: integers, and texts of digits in one format,
- * such as dates.
+ * JavaScript compares these parameters as the database does: integers, and texts of digits in one format, such as
+ * dates.
  */
 export function naturalOrder (one: Value, other: Value): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** The order of parameters that are doubles or their texts. */
+/** Of doubles or their texts. */
 export function numericOrder (one: Value, other: Value): number {
   return Number(one) - Number(other)
 }
 
-/** Whether two parameters of the type are the same value: texts and bytes exactly, numbers and times by their order. */
+/** Texts and bytes exactly, numbers and times by their order. */
 export function isSame ({ order }: Pick<ColumnType, 'order'>, one: Value, other: Value): boolean {
   if (order !== undefined) return order(one, other) === 0
   return Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : one === other
 }
 
-/** Returns a refusal with the message "expected X". */
+/** The message is "expected X". */
 export function expected (what: string): ValueRefused {
   return new ValueRefused(`expected ${what}`)
 }
 
-/** Decodes a driver value: MySQL sends numbers and dates as ASCII, strings as UTF-8. */
+/** MySQL sends numbers and dates as ASCII, strings as UTF-8. */
 export function textOf (value: DriverValue): string {
   return (value as Buffer).toString()
 }

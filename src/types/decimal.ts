@@ -2,10 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { numberText } from '../json/exact-json.ts'
 import { createType, expected, naturalOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 
-/**
- * A decimal number as digits, without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction:
- * '5' }.
- */
+/** Without leading and trailing zeros: `-12.50` is { negative: true, whole: '12', fraction: '5' }. */
 export interface Digits { negative: boolean, whole: string, fraction: string }
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,5}))?$/
@@ -15,7 +12,7 @@ const MAX_SHIFT = 400
 /** Longer texts are refused: no column can store them, and the regular expressions would take quadratic time. */
 const MAX_LENGTH = 400
 
-/** Parses a number exactly, with or without an exponent. Returns undefined if the text is not a number. */
+/** Exact, with or without an exponent. Undefined if the text is not a number. */
 export function parseDigits (text: string): Digits | undefined {
   if (text.length > MAX_LENGTH) return undefined
   const match = NUMBER.exec(text)
@@ -25,7 +22,7 @@ export function parseDigits (text: string): Digits | undefined {
   return { negative: sign === '-', whole: left.replace(/^0+/, ''), fraction: right.replace(/0+$/, '') }
 }
 
-/** Applies an exponent. Returns the digits before and after the decimal point. */
+/** The digits before and after the decimal point. */
 function movePoint (whole: string, fraction: string, exponent: number): [string, string] {
   const digits = whole + fraction
   const point = whole.length + Math.max(-MAX_SHIFT, Math.min(MAX_SHIFT, exponent))
@@ -34,7 +31,7 @@ function movePoint (whole: string, fraction: string, exponent: number): [string,
   return [padded.slice(0, split), padded.slice(split)]
 }
 
-/** Reads a JSON number, or a string that contains a number without an exponent. */
+/** A JSON number, or a string with a number without an exponent. */
 export function readDigits (value: unknown): Digits | undefined {
   const text = typeof value === 'string' && !/e/i.test(value) ? value : numberText(value)
   return text === undefined ? undefined : parseDigits(text)
@@ -42,7 +39,7 @@ export function readDigits (value: unknown): Digits | undefined {
 
 interface DecimalBounds { precision: number, scale: number, unsigned: boolean, zerofill?: boolean }
 
-/** Returns the number as text with the scale of the column. @throws ValueRefused if it does not fit */
+/** With the scale of the column. @throws ValueRefused if it does not fit */
 export function readDecimal (value: unknown, { precision, scale, unsigned }: DecimalBounds): string {
   const digits = readDigits(value)
   if (digits === undefined) throw expected('a decimal number, as a string or a number')
@@ -66,12 +63,12 @@ function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
   }
 }
 
-/** The suffix for the names of schemas of columns with these digits. */
+/** For names of schemas. */
 export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string =>
   `${precision}x${scale}`
 
 /**
- * Also accepts strings, because some validators compute `multipleOf` in binary floating point and reject 1.13 as a
+ * Also accepts strings, because some validators compute `multipleOf` in binary floating point and refuse 1.13 as a
  * multiple of 0.01.
  */
 export function decimalSchema (bounds: DecimalBounds, title = 'Decimal') {
@@ -115,7 +112,7 @@ function canonicalForm ({ precision, scale }: DecimalBounds): RegExp {
 /** All parameters of a column have the same number of digits after the point. */
 const unscaled = (parameter: Value): bigint => BigInt(String(parameter).replace('.', ''))
 
-/** Removes the zeros with which the server pads ZEROFILL columns: JSON numbers have no leading zeros. */
+/** The server pads ZEROFILL columns with zeros: JSON numbers have no leading zeros. */
 export function withoutZerofill (text: string): string {
   return text.startsWith('0') ? text.replace(/^0+(?=\d)/, '') : text
 }

@@ -3,7 +3,7 @@ import { numberText } from '../json/exact-json.ts'
 import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
 import { digitsName, parseDigits, withoutZerofill } from './decimal.ts'
 
-/** Converts a JSON number to a double and keeps -0. @throws ValueRefused if it is not a number or too large */
+/** Keeps -0. @throws ValueRefused if it is not a number or too large */
 function readDouble (value: unknown): number {
   const text = numberText(value)
   if (text === undefined) throw expected('a number')
@@ -12,12 +12,12 @@ function readDouble (value: unknown): number {
   return number
 }
 
-/** Returns a double as a parameter: -0 as a string, because the driver would write 0. */
+/** -0 as a string, because the driver would write 0. */
 function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
-/** The largest 32-bit float, as it is written. */
+/** As it is written. */
 export const MAX_FLOAT = 3.4028235e38
 
 function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBounds) {
@@ -49,10 +49,10 @@ function digitsOf ({ precision, scale }: FixedPoint) {
   }
 }
 
-/** DOUBLE(M,D) and FLOAT(M,D): at most `precision` digits, `scale` of them after the decimal point. */
+/** `precision` digits at most, `scale` of them after the decimal point. */
 export interface FixedPoint { readonly precision: number, readonly scale: number }
 
-/** The largest number of FLOAT(M,D) and DOUBLE(M,D). The servers compare with the double nearest to it. */
+/** The servers compare with the double nearest to it. */
 export const largest = ({ precision, scale }: FixedPoint): number =>
   Number(`${'9'.repeat(precision - scale)}.${'9'.repeat(scale)}`)
 
@@ -117,10 +117,7 @@ export function floatType (bounds: FloatBounds): ColumnType {
 /** Reads a default, which the servers pad with zeros for a ZEROFILL column. */
 const defaultNumber = (text: string): number | undefined => parseDigits(text) === undefined ? undefined : Number(text)
 
-/**
- * The number of digits to which the servers round the default of a FLOAT. A text with fewer digits is most likely not
- * rounded.
- */
+/** Digits to which the servers round the default of a FLOAT. A text with fewer digits is most likely not rounded. */
 const FLOAT_DIGITS = 6
 
 /**
@@ -153,7 +150,7 @@ function readFixed (value: unknown, fixed: FixedPoint | undefined, limit = Infin
   return floor + Math.round((number - floor) * unit) / unit
 }
 
-/** Whether two texts are exactly the same number. */
+/** Exactly the same number. */
 function areSameDigits (one: string | undefined, other: string): boolean {
   const [a, b] = [parseDigits(one ?? ''), parseDigits(other)]
   return (
@@ -166,10 +163,7 @@ function signed (number: number, unsigned: boolean): number {
   return number
 }
 
-/**
- * Returns the shortest text that rounds to the 32-bit float (at most 9 digits, IEEE 754); other doubles are written in
- * full.
- */
+/** It rounds to the 32-bit float (at most 9 digits, IEEE 754); other doubles are written in full. */
 export function shortestFloat (float: number): string {
   if (float === 0) return jsonNumber(float)
   const candidates = [6, 7, 8, 9].map((digits) => Number(float.toPrecision(digits)))

@@ -9,7 +9,7 @@ const EPSG = /^EPSG:(\d{1,9})$/
 const LINE = [[0, 0], [1, 1]]
 const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
-/** An example of each GeoJSON type, for OpenAPI documents. */
+/** For OpenAPI documents. */
 const examples: ReadonlyMap<string, object> = new Map(Object.entries({
   Point: { coordinates: [0, 0] },
   LineString: { coordinates: LINE },
@@ -22,7 +22,7 @@ const examples: ReadonlyMap<string, object> = new Map(Object.entries({
 
 const WGS84 = 4326
 
-/** The schema of `crs`, which names an SRID: that of the column, if it is restricted to one. */
+/** `crs` names an SRID: the one of the column, if it is restricted to one. */
 function crsSchema (srid: number | null) {
   const name = Type.String(srid === null ? { pattern: '^EPSG:\\d{1,9}$' } : { enum: [`EPSG:${srid}`] })
   return Type.Object(
@@ -31,7 +31,7 @@ function crsSchema (srid: number | null) {
   )
 }
 
-/** The schemas of coordinates by GeoJSON type. */
+/** By GeoJSON type. */
 function coordinateSchemas (srid: number | null): ReadonlyMap<string, TSchema> {
   const number = (limit: number) => srid === WGS84 ? Type.Number({ minimum: -limit, maximum: limit }) : Type.Number()
   const position =
@@ -57,7 +57,7 @@ function coordinateSchemas (srid: number | null): ReadonlyMap<string, TSchema> {
   ])
 }
 
-/** The schema of one GeoJSON type. Collections in collections are accepted, but not described. */
+/** Collections in collections are accepted, but not described. */
 function shapeSchema (type: string, srid: number | null): TSchema {
   const coordinates = coordinateSchemas(srid)
   const shape = (name: string, members: object): TSchema =>
@@ -74,9 +74,9 @@ function shapeSchema (type: string, srid: number | null): TSchema {
  * of MySQL's ST_AsGeoJSON. Longitude comes first, as in GeoJSON and in MySQL's internal format.
  */
 export function geometryType ({ only, srid: own }: {
-  /** The only GeoJSON type that the column accepts, or null for all. */
+  /** GeoJSON type; null for all. */
   only: string | null
-  /** The SRID that the column is restricted to, or null. */
+  /** The column is restricted to it; null if it is not. */
   srid: number | null
 }): ColumnType {
   const usual = own ?? 0
@@ -109,7 +109,7 @@ export function geometryType ({ only, srid: own }: {
   })
 }
 
-/** `usual`: the SRID that is not mentioned. */
+/** `usual`: not mentioned. */
 function * writeParts (bytes: Buffer, usual: number): Generator<string> {
   const { srid, members } = readGeometry(bytes)
   yield '{'
@@ -175,27 +175,24 @@ function readEntry (entry: unknown): number {
 // (RFC 7946). ST_AsGeoJSON is not used, because it loses the SRID and its result cannot be converted back to the same
 // bytes.
 
-/**
- * A position in bytes that are being read, and the JSON text of those before it that is not passed on yet. They may be
- * invalid, so each step checks the bounds.
- */
+/** `text`: the JSON before `at` that is not passed on yet. The bytes may be invalid, so each step checks the bounds. */
 interface Cursor { readonly bytes: Buffer, at: number, text: string }
 
-/** Reading that stops where the text is as long as a part. */
+/** It stops where the text is as long as a part. */
 type Reading = Generator<undefined, void>
 
-/** Converts one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
+/** Of one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
 interface Codec {
-  /** Returns what is left to be done, if it may be much. */
+  /** What is left to be done, if it may be much. */
   readonly read: (cursor: Cursor) => Reading | undefined
   readonly write: (value: unknown) => Buffer[]
 }
 
 const LITTLE_ENDIAN = 1
-/** Maximum nesting of geometry collections, when writing and when reading. */
+/** Nesting of geometry collections, when writing and when reading. */
 const MAX_DEPTH = 32
 const MAX_READ_DEPTH = 200
-/** Minimum size of a counted item, in bytes. */
+/** Of a counted item. */
 const MIN_ITEM_BYTES = 4
 
 const position: Codec = {
@@ -230,7 +227,7 @@ const member = (code: number, item: Codec): Codec => ({
   write: (value) => [header(code), ...item.write(value)]
 })
 
-/** Reads a number of items, and then the items as a JSON list. */
+/** As a JSON list. */
 function * readItems (cursor: Cursor, read: Codec['read']): Reading {
   const length = count(cursor)
   cursor.text += '['
@@ -258,13 +255,9 @@ const COLLECTION = { type: 'GeometryCollection', code: 7 }
 const byCode = new Map(shapes.map((shape) => [shape.code, shape]))
 const byType = new Map(shapes.map((shape) => [shape.type, shape]))
 
-/** The types of GeoJSON geometries. */
 export const GEOMETRY_TYPES: readonly string[] = [...byType.keys(), COLLECTION.type]
 
-/**
- * Converts stored bytes to the SRID and the members of the GeoJSON object, as JSON text without braces in parts, each
- * of which may throw. @throws ValueUnreadable
- */
+/** `members`: JSON text without braces in parts, each of which may throw. @throws ValueUnreadable */
 export function readGeometry (bytes: Buffer): { srid: number, members: Iterable<string> } {
   const cursor = { bytes, at: 0, text: '' }
   return { srid: uint32(cursor), members: partsOf(cursor) }
@@ -280,7 +273,7 @@ function * partsOf (cursor: Cursor): Generator<string> {
   yield cursor.text
 }
 
-/** Returns what is left to be done, if it may be much. */
+/** What is left to be done, if it may be much. */
 function readMembers (cursor: Cursor, depth: number): Reading | undefined {
   const code = readHeader(cursor)
   const shape = byCode.get(code)
@@ -300,7 +293,7 @@ function * readGeometryOfCollection (cursor: Cursor, depth: number): Reading {
   cursor.text += '}'
 }
 
-/** Converts a GeoJSON object to stored bytes. @throws ValueRefused */
+/** @throws ValueRefused */
 export function writeGeometry (geometry: object, srid: number): Buffer {
   return Buffer.concat([uint32Bytes(srid), ...writeMembers(geometry, 0)])
 }
@@ -345,7 +338,7 @@ function uint32Bytes (number: number): Buffer {
 
 const unreadable = (): ValueUnreadable => new ValueUnreadable('contains bytes that are not a geometry')
 
-/** Advances by `length` bytes and returns the position of the first one. */
+/** Returns the position of the first byte. */
 function take (cursor: Cursor, length: number): number {
   const { at } = cursor
   if (cursor.bytes.length - at < length) throw unreadable()
@@ -353,7 +346,7 @@ function take (cursor: Cursor, length: number): number {
   return at
 }
 
-/** Reads the byte order, which is always little-endian in MySQL, and returns the type code. */
+/** The type code. MySQL is always little-endian. */
 function readHeader (cursor: Cursor): number {
   if (cursor.bytes[take(cursor, 1)] !== LITTLE_ENDIAN) throw unreadable()
   return uint32(cursor)
@@ -363,7 +356,7 @@ function uint32 (cursor: Cursor): number {
   return cursor.bytes.readUInt32LE(take(cursor, 4))
 }
 
-/** Reads a number of items and checks it against the remaining bytes. */
+/** Checked against the remaining bytes. */
 function count (cursor: Cursor): number {
   const items = uint32(cursor)
   if (items > (cursor.bytes.length - cursor.at) / MIN_ITEM_BYTES) throw unreadable()

@@ -4,13 +4,12 @@ import { readDigits, withoutZerofill } from './decimal.ts'
 
 interface IntegerBounds { min: bigint, max: bigint }
 
-/** The range of an integer with this number of bits. */
 export function integerBounds (bits: number, unsigned: boolean): IntegerBounds {
   const size = BigInt(bits)
   return unsigned ? { min: 0n, max: (1n << size) - 1n } : { min: -(1n << (size - 1n)), max: (1n << (size - 1n)) - 1n }
 }
 
-/** Reads an integer exactly. `1.0` and `1e2` are integers too (JSON Schema 2020-12, 4.2.3). @throws ValueRefused */
+/** Exact. `1.0` and `1e2` are integers too (JSON Schema 2020-12, 4.2.3). @throws ValueRefused */
 export function readInteger (value: unknown, { min, max }: IntegerBounds): bigint {
   const number = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : readWhole(value)
   if (number < min || number > max) throw new ValueRefused(`must be from ${min} to ${max}`)

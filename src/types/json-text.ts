@@ -1,7 +1,7 @@
 /**
- * Validates and copies JSON (RFC 8259) in one pass without recursion. A JSON column of MariaDB can contain other text:
- * it is a LONGTEXT with a check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which
- * ALTER TABLE fills existing rows.
+ * JSON (RFC 8259), in one pass without recursion. A JSON column of MariaDB can contain other text: it is a LONGTEXT
+ * with a check that accepts `1.` and `"\q"`, and that does not apply to the empty strings with which ALTER TABLE fills
+ * existing rows.
  */
 
 import { PART, type LongWork } from '../in-pieces.ts'
@@ -12,7 +12,7 @@ const [SPACE, EXCLAMATION, QUOTE, COMMA, MINUS, POINT, ZERO, COLON] = [
 const [OPEN_LIST, BACKSLASH, CLOSE_LIST, SMALL_E, SMALL_U, OPEN_OBJECT, CLOSE_OBJECT] = [
   0x5b, 0x5c, 0x5d, 0x65, 0x75, 0x7b, 0x7d
 ] as const
-/** The bit that is set in a lower-case letter and clear in its capital. */
+/** Set in a lower-case letter, clear in its capital. */
 const CASE = 0x20
 
 const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(tableOf) as [
@@ -20,9 +20,9 @@ const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(
   Uint8Array,
   Uint8Array
 ]
-/** The characters that may follow a backslash, in addition to `u` with four digits. */
+/** After a backslash, in addition to `u` with four digits. */
 const ESCAPES = tableOf('"\\/bfnrt')
-/** The words by their first byte. */
+/** By the first byte. */
 const WORDS = new Array<Buffer | undefined>(256).fill(undefined)
 for (const word of ['true', 'false', 'null']) WORDS[word.charCodeAt(0)] = Buffer.from(word)
 
@@ -32,13 +32,12 @@ function tableOf (characters: string): Uint8Array {
   return table
 }
 
-/** What may come next; the last two allow no value. */
+/** The last two allow no value. */
 const [VALUE, VALUE_OR_END, KEY, KEY_OR_END] = [0, 1, 2, 3] as const
 
-/** A check that stops at some byte and goes on later from there. */
+/** For a check that goes on later. */
 interface Pause {
   at: number
-  /** The byte at which it stops next. */
   stop: number
   isPaused: boolean
   isInString: boolean
@@ -48,18 +47,14 @@ interface Pause {
   levels: Uint8Array
 }
 
-/**
- * The levels of a document, shared by all calls because nothing else runs during a call. Very deep documents get their
- * own table.
- */
+/** Shared by all calls, because nothing else runs during a call. Very deep documents get their own table. */
 const LEVELS = new Uint8Array(64)
 
-/** Whether the bytes from `start` to `end` are JSON. */
 export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boolean {
   return copyJson(bytes, start, end, bytes, start)
 }
 
-/** The same as isJson, in parts. */
+/** In parts. */
 export function * checkJson (bytes: Uint8Array): LongWork<boolean> {
   const pause: Pause = {
     at: 0,
@@ -88,8 +83,8 @@ const isSpace = (byte: number): boolean => byte === SPACE || byte === 0x0a || by
  *
  * A check with `pause` stops before a value or key, or in a string.
  *
- * It is one function for speed, because each row of an answer may have such a cell. Its loops follow the text: a value
- * or a key, then what may follow it.
+ * It is one function for speed, because each row may have such a cell. Its loops follow the text: a value or a key,
+ * then what may follow it.
  */
 export function copyJson (
   bytes: Uint8Array,
@@ -99,7 +94,7 @@ export function copyJson (
   to: number,
   pause?: Pause
 ): boolean {
-  /** Whether each open level is an object or a list. */
+  /** Of open levels: an object or a list. */
   let levels: Uint8Array = LEVELS
   let depth = 0
   let isObject = false
@@ -176,7 +171,7 @@ export function copyJson (
   }
 }
 
-/** Keeps the state of a check that is not at the end of its text. */
+/** Not at the end of the text. */
 function keep (pause: Pause, state: Omit<Pause, 'stop' | 'isPaused'>): false {
   Object.assign(pause, state, { isPaused: true })
   return false
@@ -188,10 +183,10 @@ function enlarge (levels: Uint8Array): Uint8Array {
   return larger
 }
 
-/** The end of an invalid token, which is larger than every position. */
+/** Larger than every position: the end of an invalid token. */
 const NONE = Number.MAX_SAFE_INTEGER
 
-/** Returns the position after the escape whose backslash is before `at`. A surrogate pair counts as one escape. */
+/** After the escape whose backslash is before `at`. A surrogate pair counts as one escape. */
 function endOfEscape (bytes: Uint8Array, at: number, end: number): number {
   const escaped = bytes[at] as number
   if (escaped !== SMALL_U) return ESCAPES[escaped] === 1 ? at + 1 : NONE

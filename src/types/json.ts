@@ -10,7 +10,7 @@ import { isJson } from './json-text.ts'
 import { longCheckedJson, longJson } from './long-values.ts'
 import { sqlOf } from './update-operators.ts'
 
-/** MySQL's limit for the depth of JSON documents (manual, "The JSON Data Type"). */
+/** MySQL's limit (manual, "The JSON Data Type"). */
 const MAX_DEPTH = 100
 
 /** JSON: accepts and returns any JSON value. The comparison depends on the engine. */
@@ -18,9 +18,9 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
   compared: Wrapping
   comparedColumn?: Wrapping
   inside: JsonInside
-  /** Throws for numbers that the engine would change; every number is accepted if omitted. */
+  /** For numbers that the engine would change; every number is accepted if omitted. */
   checkNumber?: (text: string) => void
-  /** Whether the engine guarantees that the column contains valid JSON. */
+  /** The engine guarantees valid JSON. */
   alwaysJson?: boolean
 }): ColumnType {
   return createType({
@@ -64,10 +64,7 @@ function check (value: unknown, depth: number, checkNumber: (text: string) => vo
   }
 }
 
-/**
- * Writes a JSON Merge Patch with the members that are null at the beginning of each object. The result is the same
- * patch (RFC 7396).
- */
+/** The members that are null stand at the beginning of each object. The result is the same patch (RFC 7396). */
 export function removalsFirst (patch: unknown): string {
   if (!isObject(patch)) return JSON.stringify(patch)
   const members = Object.entries(patch)
@@ -93,13 +90,13 @@ export function requireMysqlNumber (text: string): void {
 /** A whole number in JSON of at most 20 digits, which are those of 64 bits: a bigint of a million takes long. */
 const WHOLE = /^-?\d{1,20}$/
 
-/** Returns the number as a bigint if it is an integer within the bounds. */
+/** If it is an integer within the bounds. */
 export function wholeNumber (text: string, min: bigint, max: bigint): bigint | undefined {
   const number = WHOLE.test(text) ? BigInt(text) : undefined
   return number !== undefined && number >= min && number <= max ? number : undefined
 }
 
-/** Returns the number as a double. @throws ValueRefused if a double cannot represent it exactly */
+/** @throws ValueRefused if a double cannot represent it exactly */
 function requireDouble (text: string): number {
   const number = Number(text)
   const [sent, kept] = [parseDigits(text), parseDigits(String(number))]
@@ -111,9 +108,7 @@ function requireDouble (text: string): number {
   throw new ValueRefused(`contains the number ${text.slice(0, 40)}, which the database would round`)
 }
 
-// How each engine compares values inside JSON.
-
-/** A 64-bit integer, or a double that represents the number exactly. */
+/** A double represents the number exactly. */
 const numberWithin = ({ min, max }: { readonly min: bigint, readonly max: bigint }) =>
   (value: unknown): number | bigint => {
     const text = numberText(value)

@@ -1,12 +1,12 @@
-/** Divides long values into parts, so that they can be written between turns of the event loop. */
+/** Parts are written between turns of the event loop. */
 import { PART, type LongWork } from '../in-pieces.ts'
 import type { DriverValue, LongValue } from './column-type.ts'
 import { checkJson } from './json-text.ts'
 
-/** A number of bytes that base64 writes without padding. */
+/** Bytes that base64 writes without padding. */
 const BASE64_PART = PART / 4 * 3
 
-/** Divides a text between characters. */
+/** Between characters. */
 function * textParts (text: string | Buffer): Generator<string | Buffer> {
   for (let from = 0; from < text.length;) {
     const to = typeof text === 'string' ? endOfUnits(text, from + PART) : endOfBytes(text, from + PART)
@@ -30,7 +30,6 @@ function * base64Parts (bytes: Buffer): Generator<string> {
   for (let from = 0; from < bytes.length; from += BASE64_PART) yield bytes.toString('base64', from, from + BASE64_PART)
 }
 
-/** Bytes without a copy. */
 const bytesOf = (value: DriverValue): Buffer =>
   typeof value === 'string'
     ? Buffer.from(value)

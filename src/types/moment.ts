@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox'
 import { isObject, numberText } from '../json/exact-json.ts'
 import { expected, ValueRefused, type Moment, type MomentForm, type Value } from './column-type.ts'
 
-/** The maximum offset, in each of its units. */
+/** In each unit. */
 export const MAX_OFFSET = 100_000
 
 const MONTHS = new Map([['years', 12], ['months', 1]])
@@ -15,10 +15,9 @@ export const UNITS: readonly string[] = [...MONTHS.keys(), ...SECONDS.keys()]
 
 const Amount = Type.Integer({ minimum: -MAX_OFFSET, maximum: MAX_OFFSET })
 
-/** The name of its schema in documents. */
+/** In documents. */
 export const NOW = 'Now'
 
-/** The operand of `$now`. */
 export const NowSchema = Type.Union(
   [
     Type.Boolean({ enum: [true] }),
@@ -35,10 +34,10 @@ export const NowSchema = Type.Union(
   }
 )
 
-/** The first and the last second of the calendar, since 1970. */
+/** Of the calendar, since 1970. */
 export const CALENDAR = { first: -62_135_596_800, last: 253_402_300_799 }
 
-/** The time of the clock of a database, in UTC. */
+/** Of a database, in UTC. */
 export interface Clock {
   /** Whole seconds since 1970. */
   readonly seconds: number
@@ -46,7 +45,7 @@ export interface Clock {
   readonly micros: number
 }
 
-/** The clock of this machine. */
+/** Of this machine. */
 export const systemClock = (): Clock => fromMicros(BigInt(Date.now()) * 1000n)
 
 /** `micros`: millionths of a second since 1970. */
@@ -54,7 +53,7 @@ export function fromMicros (micros: bigint): Clock {
   return { seconds: Number(micros / 1_000_000n), micros: Number(micros % 1_000_000n) }
 }
 
-/** Whether there is a moment among values, most of which are none. */
+/** Most values are none. */
 export function hasMoment (cells: readonly unknown[]): boolean {
   for (const cell of cells) if (typeof cell === 'object' && isMoment(cell)) return true
   return false
@@ -63,12 +62,12 @@ export function hasMoment (cells: readonly unknown[]): boolean {
 export const isMoment = (cell: unknown): cell is Moment =>
   typeof cell === 'object' && cell !== null && 'months' in cell
 
-/** Whether a value of a body stands for the present time, because its only key is `$now`. */
+/** The only key is `$now`. */
 export function isNow (value: unknown): value is { readonly $now: unknown } {
   return isObject(value) && Object.hasOwn(value, '$now') && Object.keys(value).length === 1
 }
 
-/** Reads the operand of `$now`: true or an offset. @throws ValueRefused */
+/** True or an offset. @throws ValueRefused */
 export function readMoment (operand: unknown, form: MomentForm, use: Moment['use']): Moment {
   if (operand === true) return Object.freeze({ form, use, months: 0, seconds: 0 })
   const entries = isObject(operand) ? Object.entries(operand) : []
@@ -91,10 +90,7 @@ function readAmount (given: unknown): number {
   return amount
 }
 
-/**
- * The value that the column stores for a moment; undefined if the column cannot store it. Years and months are added
- * first, then the rest.
- */
+/** Undefined if the column cannot store it. Years and months are added first, then the rest. */
 export function valueAt ({ form, months, seconds }: Moment, { seconds: now, micros }: Clock): Value | undefined {
   const shifted = months === 0 ? now : addMonths(now, months)
   if (shifted === undefined) return undefined
@@ -110,7 +106,7 @@ export function valueAt ({ form, months, seconds }: Moment, { seconds: now, micr
   }
 }
 
-/** Adds months; the day becomes at most the last one of the month. */
+/** The day becomes at most the last one of the month. */
 function addMonths (now: number, months: number): number | undefined {
   const date = new Date(now * 1000)
   const total = 12 * date.getUTCFullYear() + date.getUTCMonth() + months
@@ -120,7 +116,7 @@ function addMonths (now: number, months: number): number | undefined {
   return date.setUTCFullYear(year, month, day) / 1000
 }
 
-/** Returns the fraction of a second, cut to the digits of the column. */
+/** Cut to the digits of the column. */
 function fractionOf (micros: number, { digits, padded }: MomentForm): string {
   const cut = String(micros).padStart(6, '0').slice(0, digits)
   const shown = padded ? cut : cut.replace(/0+$/, '')

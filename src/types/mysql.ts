@@ -1,4 +1,4 @@
-/** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
+/** By information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType, bitType } from './binary.ts'
@@ -50,7 +50,7 @@ const INET6 = addressType({
   rewritten: true
 })
 
-/** Writes an IPv6 address as its eight groups, so that all spellings have the same text. */
+/** All spellings have the same text. */
 function allGroups (address: string): string {
   const groups = address.toLowerCase().replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_match, ...bytes) => {
     const [a, b, c, d] = bytes.map(Number) as [number, number, number, number]
@@ -247,7 +247,7 @@ const factories = new Map<string, (facts: TypeFacts) => ColumnType>([
   ['uuid', () => UUID]
 ])
 
-/** Returns the column type of an introspected column. Unknown types are returned as text and are not writable. */
+/** Unknown types are returned as text and are not writable. */
 export function mysqlType (facts: TypeFacts): ColumnType {
   const sentAs = valueClassesOf(facts)
   if (facts.json && facts.name === 'longtext') return createType({ ...MARIADB_JSON, sentAs })
@@ -255,9 +255,9 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   return createType({ ...type, sentAs, relatedAs: relatedAs(facts), ...comparedAs(facts), listed: listedAs(facts) })
 }
 
-/** Types whose columns can be related to columns of the same type. */
+/** They can be related to columns of the same type. */
 const RELATED = new Set(['date', 'year', 'binary', 'varbinary', 'uuid', 'inet4', 'inet6'])
-/** Types whose scale must also be the same. */
+/** Their scale must also be the same. */
 const RELATED_BY_SCALE = new Set(['decimal', 'time', 'datetime', 'timestamp'])
 
 function relatedAs ({ name, scale }: TypeFacts): string | undefined {
@@ -266,14 +266,14 @@ function relatedAs ({ name, scale }: TypeFacts): string | undefined {
   return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
 }
 
-/** Kinds of columns that can be compared with each other, and do not relate rows. */
+/** They can be compared with each other, and do not relate rows. */
 function comparedAs ({ name }: TypeFacts): Pick<ColumnType, 'comparedAs'> {
   if (INTEGERS.has(name) || name === 'decimal') return { comparedAs: EXACT_NUMBER }
   if (/text$/.test(name)) return { comparedAs: RELATED_TEXT }
   return name === 'float' || name === 'double' ? { comparedAs: name } : {}
 }
 
-/** Types to which a text is cast in a list of values: those that relate rows and are sent as texts. */
+/** Those that relate rows and are sent as texts. */
 function listedAs ({ name, scale }: TypeFacts): Wrapping | undefined {
   const type = LISTED.get(name)
   const digits = RELATED_BY_SCALE.has(name) ? `(${scale ?? 0})` : ''

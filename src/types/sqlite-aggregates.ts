@@ -15,20 +15,18 @@ import { doubleType } from './float.ts'
 import { sqlOf } from './update-operators.ts'
 import { integerBounds } from './integer.ts'
 
-/** Decimal digits of a 64-bit integer. */
+/** Of 64 bits. */
 const INTEGER_DIGITS = 19
-/**
- * Digits after the point that a scaled integer can have: every DECIMAL that the service writes has at most 15 digits.
- */
+/** Of a scaled integer: every DECIMAL that the service writes has at most 15. */
 const MAX_SCALE = 15
-/** Digits of an average beyond those of its column, as in MySQL. */
+/** Beyond the column's, as in MySQL. */
 const MORE_DIGITS = 4
-/** Digits before the point that an operand of `having` can have. */
+/** Before the point, of an operand of `having`. */
 const WHOLE_DIGITS = 20
 
 /**
- * An expression that fails with "integer overflow", in each row and in a group. It depends on the column, so that it is
- * not computed in advance.
+ * Fails with "integer overflow", in each row and in a group. It depends on the column, so that it is not computed in
+ * advance.
  */
 const OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + (${COLUMN} is null))`
 const GROUP_OVERFLOW = sqlOf`abs(-9223372036854775807 - 1 + 0 * count(${COLUMN}))`
@@ -39,7 +37,7 @@ export const integerTotals = (): Totals => ({
   avg: average({ scale: 0, padded: true })
 })
 
-/** The digits after the point. `padded`: whether trailing zeros are written. */
+/** After the point. `padded`: trailing zeros are written. */
 interface Fraction { readonly scale: number, readonly padded: boolean }
 
 /** Decimals: the sum of the values as integers without their point. */
@@ -55,7 +53,6 @@ export const decimalTotals = (given: Fraction) => (): Totals => {
   return { sum: { type: scaledType(fraction), sql }, avg: average(fraction) }
 }
 
-/** FLOAT and DOUBLE. */
 export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
   const type = createType({ ...doubleType({ unsigned: false }), wireFormat: undefined, write, storedJson: write })
   const guard = (sql: SqlTemplate): SqlTemplate => [
@@ -73,7 +70,7 @@ export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
   }
 }
 
-/** The type of a decimal that the statement returns as an integer: 1250 is 12.50. */
+/** The statement returns an integer: 1250 is 12.50. */
 function scaledType (fraction: Fraction): ColumnType {
   const { scale } = fraction
   const bounds = { precision: INTEGER_DIGITS, scale, unsigned: false }
@@ -92,14 +89,14 @@ function scaledType (fraction: Fraction): ColumnType {
   })
 }
 
-/** Inserts a point before the last `scale` digits of an integer. */
+/** Before the last `scale` digits. */
 function withPoint (value: bigint, scale: number): string {
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
   const split = digits.length - scale
   return `${value < 0n ? '-' : ''}${digits.slice(0, split)}${scale === 0 ? '' : '.'}${digits.slice(split)}`
 }
 
-/** The average as a double, rounded as MySQL rounds an average of such a column. */
+/** As a double, rounded as MySQL rounds an average of such a column. */
 function average ({ scale: columnScale, padded }: Fraction): Computation {
   const scale = columnScale + MORE_DIGITS
   const bounds = { precision: WHOLE_DIGITS + scale, scale, unsigned: false }
@@ -116,7 +113,7 @@ function digitsOf (value: number): string {
   return Number.isInteger(value) ? String(BigInt(value)) : String(value)
 }
 
-/** Writes a number as a decimal. @throws ValueUnreadable for infinity */
+/** @throws ValueUnreadable for infinity */
 function writeDecimal (text: string, { scale, padded }: Fraction): string {
   const digits = parseDigits(text)
   if (digits === undefined) throw new ValueUnreadable('contains an infinite number')

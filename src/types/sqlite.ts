@@ -1,6 +1,6 @@
 /**
- * The column types of SQLite, by declared type (https://www.sqlite.org/datatype3.html). A column of any declared type
- * can contain values of every storage class, so the JSON depends on the stored value.
+ * By declared type (https://www.sqlite.org/datatype3.html). A column of any declared type can contain values of every
+ * storage class, so the JSON depends on the stored value.
  */
 import { Type } from '@sinclair/typebox'
 import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
@@ -23,7 +23,7 @@ import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, 
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
 const EXACT_DIGITS = 15
 
-/** Writes a value by its storage class. @throws ValueUnreadable */
+/** By its storage class. @throws ValueUnreadable */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') {
@@ -75,14 +75,14 @@ function ownText (form: SqlTemplate): SqlTemplate {
   return [...OWN_TEXT, ' and (', ...form, ')']
 }
 
-/** A text of this form, which may have a fraction of the second. */
+/** With or without a fraction of the second. */
 function withFraction (form: string): SqlTemplate {
   const glob = globOf(form)
   const fraction = sqlOf`${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.'`
   return [...sqlOf`${COLUMN} glob '${glob}' or (`, ...fraction, ')']
 }
 
-/** A pattern of GLOB; `d` is a digit. */
+/** `d` is a digit. */
 function globOf (form: string): string {
   return form.replaceAll('d', '[0-9]')
 }
@@ -126,7 +126,7 @@ function readExact (text: string): number {
   return Number(text)
 }
 
-/** Storage classes of numbers. A column can also contain texts and blobs, which SQLite would count as 0. */
+/** Of numbers. A column can also contain texts and blobs, which SQLite would count as 0. */
 const NUMBERS = "('integer', 'real')"
 
 /**
@@ -232,9 +232,7 @@ const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREME
 
 const unpadded = { scale: 6, padded: false }
 
-/**
- * Names a schema by the number in a declaration, which is the scale of a time; the last number is that of a decimal.
- */
+/** By the number in a declaration, the scale of a time; the last number is that of a decimal. */
 const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} ${length ?? ''}`
 const related = (name: string) => (): string => name
 
@@ -302,10 +300,7 @@ function sqliteTimestamp (facts: TypeFacts): ColumnType {
   )
 }
 
-/**
- * Returns the column type of a declaration. Values of unknown types are written by their storage class and are not
- * writable.
- */
+/** Unknown types are written by their storage class and are not writable. */
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
   const found = byPrefix.find(([prefix]) => prefix.test(declaration))
@@ -325,7 +320,7 @@ export function sqliteType (facts: TypeFacts): ColumnType {
 // like one with a `T`: `{"$text": "2026-11-20T10:15:00"}`, `{"$bytes": "AAH/"}`. So are whole numbers beyond 2^53 in
 // columns of other types, which a client that parses them as doubles would send back as others: `{"$number": "…"}`.
 
-/** The storage classes that a value of a position can name. */
+/** A value of a position can name them. */
 const CLASSES = new Map<string, (value: unknown) => Value>([
   ['$text', readString],
   ['$bytes', readBase64],
@@ -334,7 +329,6 @@ const CLASSES = new Map<string, (value: unknown) => Value>([
 
 const { min, max } = integerBounds(64, false)
 
-/** The positions of the columns of a type. */
 export function positionsOf ({
   read,
   write,
@@ -376,14 +370,14 @@ export function positionsOf ({
   }
 }
 
-/** Reads a value with its storage class; undefined for any other value. */
+/** With its storage class; undefined for any other value. */
 function readNamed (value: unknown): Value | undefined {
   if (!isObject(value)) return undefined
   const [[name, given] = ['', undefined], ...others] = Object.entries(value)
   return others.length > 0 ? undefined : CLASSES.get(name)?.(given)
 }
 
-/** Converts the text of a number to the stored value. @throws ValueRefused */
+/** @throws ValueRefused */
 function toStored (text: string | undefined): Value {
   if (text === undefined) throw expected('a number')
   const number = wholeNumber(text, min, max) ?? Number(text)
@@ -391,7 +385,7 @@ function toStored (text: string | undefined): Value {
   return number
 }
 
-/** Whether the parameter has the place of the stored value, which an integer and a float with the same value share. */
+/** The same place, which an integer and a float with the same value share. */
 function isSame (parameter: Value, value: DriverValue): boolean {
   if (typeof value === 'number' || typeof value === 'bigint') {
     const number = parameter === NEGATIVE_ZERO ? 0 : parameter

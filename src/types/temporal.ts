@@ -58,9 +58,8 @@ function momentPattern (scale: number, lastSecond: number): string {
 }
 
 /**
- * Returns whether a text that begins in the form `2026-11-20` begins with a date of the calendar. Zero parts are valid:
- * MySQL can store `2026-00-00` (manual, "The DATE, DATETIME, and TIMESTAMP Types"), and every value that a select
- * returns must be accepted.
+ * The text begins in the form `2026-11-20`. Zero parts are valid: MySQL can store `2026-00-00` (manual, "The DATE,
+ * DATETIME, and TIMESTAMP Types"), and every value that a select returns must be accepted.
  */
 export function isDay (text: string): boolean {
   const [month, day] = [twoDigits(text, 5), twoDigits(text, 8)]
@@ -69,27 +68,21 @@ export function isDay (text: string): boolean {
 
 const ZERO_DIGIT = 0x30
 
-/** Reads the number of two digits without creating a text. */
+/** Creates no text. */
 function twoDigits (text: string, at: number): number {
   return 10 * (text.charCodeAt(at) - ZERO_DIGIT) + text.charCodeAt(at + 1) - ZERO_DIGIT
 }
 
-/** The days of a month; 31 for month 0. For the servers, year 0 is not a leap year. */
+/** 31 for month 0. For the servers, year 0 is not a leap year. */
 function daysOf (year: number, month: number): number {
   if (month === 2) return (year % 4 === 0 && year % 100 !== 0) || (year % 400 === 0 && year > 0) ? 29 : 28
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/**
- * `scale`: digits after the decimal point of seconds. `padded`: whether the column always has so many digits (MySQL),
- * or keeps the given ones (SQLite).
- */
+/** `scale`: digits of a second. `padded`: the column always has so many (MySQL), or keeps the given ones (SQLite). */
 interface Precision { scale: number, padded: boolean }
 
-/**
- * Returns the fraction of a second as the column stores it. @throws ValueRefused for more digits, which would be
- * rounded
- */
+/** As the column stores it. @throws ValueRefused for more digits, which would be rounded */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
   const kept = digits.replace(/0+$/, '')
   if (kept.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
@@ -108,7 +101,7 @@ function aroundDay (value: Value): readonly [low: Value, high: Value] | undefine
   return [`${text.slice(0, 7)}-28`, `${text.slice(0, 5)}${next}-00`]
 }
 
-/** Positions of a type of dates; `pattern` is that of its values. `toStored`: the value in the form of the server. */
+/** `pattern`: of values. `toStored`: in the form of the server. */
 function dayPositions (
   { read, write }: Pick<ColumnType, 'read' | 'write'>,
   pattern: string,
@@ -173,7 +166,7 @@ const signedDigits = (time: Value): number => Number(String(time).replace(/[:.]/
 /** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
   const { scale, padded } = precision
-  /** The length of a value with all its digits, as MySQL returns it. */
+  /** With all its digits, as MySQL returns it. */
   const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
   const readMoment = (value: unknown, isOwnDay: (text: string) => boolean): Value => {
     if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isOwnDay(value)) {
@@ -210,7 +203,7 @@ const LAST_SECOND = 0x7fffffff
 export const LAST_SECOND_OF_64_BITS = 0xffffffff
 const ZERO = '0000-00-00 00:00:00'
 
-/** The seconds since 1970 that a TIMESTAMP can hold. */
+/** Since 1970. */
 export const timestampBounds = (last = LAST_SECOND) => ({ first: FIRST_SECOND, last })
 
 /** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */
@@ -238,13 +231,10 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
   })
 }
 
-/** A moment in MySQL's format. */
+/** In MySQL's format. */
 const utcText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')
 
-/**
- * Returns the moment in UTC in MySQL's format, in which texts sort by time. MySQL's zero timestamp is not a moment and
- * stays unchanged.
- */
+/** In MySQL's format, in which texts sort by time. MySQL's zero timestamp is not a moment and stays unchanged. */
 function utc (
   [, day, time, , offset]: RegExpExecArray,
   { first, last }: { readonly first: string, readonly last: string }
@@ -259,9 +249,9 @@ function utc (
   throw new ValueRefused(`must be from ${first.replace(' ', 'T')}Z to ${last.replace(' ', 'T')}Z`)
 }
 
-// Parts of time, by which rows are grouped: numbers of years, and texts that sort by time.
+// By parts of time rows are grouped: numbers of years, and texts that sort by time.
 
-/** Name -> pattern of the texts and an example. Weeks are those of ISO 8601; a date with zero parts has none. */
+/** Name -> pattern and an example. Weeks are those of ISO 8601; a date with zero parts has none. */
 const texts = {
   $month: ['^\\d{4}-(0\\d|1[0-2])$', '2026-11'],
   $week: ['^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'],
@@ -299,10 +289,9 @@ const types: Readonly<Record<Name, ColumnType>> = {
   $hour: textType(texts.$hour)
 }
 
-/** The names of all parts. */
 const PARTS = Object.keys(types) as readonly Name[]
 
-/** The computations of the parts of a column. A DATE has no hours. */
+/** Of a column. A DATE has no hours. */
 type Parts = ReadonlyMap<string, Computation>
 
 function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): Parts {
@@ -321,9 +310,7 @@ const MYSQL: Readonly<Record<Name, SqlTemplate>> = {
   $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
 }
 
-/**
- * Tests the form of the value, because a column can contain any value, and only a text in the form of a day has parts.
- */
+/** A column can contain any value, and only a text in the form of a day has parts. */
 const DAY_GLOB = '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
 const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}*'`
 const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}[ T][0-9][0-9]*'`

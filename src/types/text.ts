@@ -2,14 +2,12 @@ import { Type } from '@sinclair/typebox'
 import { type ColumnType, createType, expected, textOf, ValueRefused, ValueTooLong } from './column-type.ts'
 import { longText } from './long-values.ts'
 
-/**
- * Escape sequences of members in MySQL and MariaDB: the character after the backslash -> the character that it means.
- */
+/** In members: the character after the backslash -> the character that it means. */
 const ESCAPED = new Map([['0', '\0'], ['n', '\n'], ['r', '\r'], ['t', '\t'], ['Z', '\x1a']])
 
 /**
- * Parses the members of `enum('a','it''s')` or `set(…)` from information_schema.COLUMNS.COLUMN_TYPE, where quotes are
- * doubled and backslashes and control characters are escaped.
+ * From `enum('a','it''s')` or `set(…)` from information_schema.COLUMNS.COLUMN_TYPE, where quotes are doubled and
+ * backslashes and control characters are escaped.
  */
 export function parseMembers (declaration: string): string[] {
   return Array.from(declaration.matchAll(/'((?:[^'\\]|''|\\.)*)'/gs), ([, member]) => unescape(member as string))
@@ -31,7 +29,7 @@ function createFindMember (members: readonly string[]): (text: string) => number
   return (text) => indexes.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.bit
 }
 
-/** The members without `?`, which are known exactly. */
+/** Without `?`, so known exactly. */
 function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }
@@ -42,7 +40,7 @@ function exactMembers (members: readonly string[]): string[] {
  */
 const VAGUE = `[?${String.fromCodePoint(0x10000)}-${String.fromCodePoint(0x10ffff)}]`
 
-/** A regular expression for JSON Schema. */
+/** For JSON Schema. */
 function memberPattern (member: string): string {
   return member.split('?').map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join(VAGUE)
 }
@@ -63,11 +61,11 @@ const EXACT: NonNullable<ColumnType['exact']> = {
 interface TextBounds {
   readonly characters: number | null
   readonly bytes: number | null
-  /** MySQL's name of the character set; any character if omitted. */
+  /** MySQL's name; any character if omitted. */
   readonly charset?: string | null
 }
 
-/** Patterns of the characters in a character set. Other sets have too many. */
+/** By character set. Other sets have too many. */
 const CHARACTERS = new Map([
   ['ascii', '^[\\u0000-\\u007f]*$'],
   // MySQL's latin1 is Windows-1252
@@ -76,19 +74,15 @@ const CHARACTERS = new Map([
 ])
 
 /**
- * Returns undefined for a default with a ?, which may be any character beyond U+FFFF, because information_schema is
- * utf8mb3.
+ * Undefined for a default with a ?, which may be any character beyond U+FFFF, because information_schema is utf8mb3.
  */
 const exactDefault = (text: string): string | undefined => text.includes('?') ? undefined : text
 
-/** Character sets with all of Unicode. */
+/** All of Unicode. */
 const WITHOUT_LIMIT = new Set(['utf8mb4', 'utf16', 'utf16le', 'utf32', 'gb18030'])
 const BEYOND_FFFF = /[\ud800-\udfff]/
 
-/**
- * Whether a character set may contain all characters of a text. The characters are known only for ASCII and latin1; no
- * small set has characters beyond U+FFFF.
- */
+/** The characters are known only for ASCII and latin1; no small set has characters beyond U+FFFF. */
 function mayHave (charset: string | null | undefined): (text: unknown) => boolean {
   if (charset === null || charset === undefined || WITHOUT_LIMIT.has(charset)) return () => true
   const pattern = CHARACTERS.get(charset)
@@ -96,7 +90,7 @@ function mayHave (charset: string | null | undefined): (text: unknown) => boolea
   return (text) => only === undefined ? !BEYOND_FFFF.test(String(text)) : only.test(String(text))
 }
 
-/** Reads a string that UTF-8 can encode. @throws ValueRefused for a lone surrogate */
+/** @throws ValueRefused for a lone surrogate */
 export function readString (value: unknown): string {
   if (typeof value !== 'string') throw expected('a string')
   if (!value.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
@@ -147,16 +141,13 @@ export function charType (bounds: TextBounds): ColumnType {
   return createType({ ...text, storedJson: (parameter) => JSON.stringify((parameter as string).replace(/ +$/, '')) })
 }
 
-/** Whether a text has more characters, counted as MySQL does: a surrogate pair is one character. */
+/** Counted as MySQL does: a surrogate pair is one character. */
 export function isLonger (text: string, characters: number): boolean {
   if (text.length <= characters) return false
   return text.length > 2 * characters || text.length - (text.match(/[\ud800-\udbff]/g)?.length ?? 0) > characters
 }
 
-/**
- * The schema of a member. It lists the members only if all are known exactly; otherwise it would refuse existing
- * values.
- */
+/** It lists the members only if all are known exactly; otherwise it would refuse existing values. */
 function memberSchema (members: readonly string[], rest: { examples?: string[] } = {}) {
   if (exactMembers(members).length === members.length) return Type.String({ enum: [...members], ...rest })
   return Type.String({
@@ -166,7 +157,7 @@ function memberSchema (members: readonly string[], rest: { examples?: string[] }
   })
 }
 
-/** Texts that MySQL converts to the index 0 of an ENUM if no member has that name. */
+/** MySQL converts them to the index 0 of an ENUM if no member has that name. */
 const ZEROS = ['0', '00', '000', '0000']
 
 /**
@@ -240,7 +231,7 @@ export function setType (members: readonly string[]): ColumnType {
 
 const quoted = (members: readonly string[]): string => members.map((name) => JSON.stringify(name)).join(', ')
 
-/** A type with values that are text of a certain format (UUID, INET6). */
+/** Text of a certain format (UUID, INET6). */
 export function formType ({
   name,
   format,
@@ -252,14 +243,14 @@ export function formType ({
 }: {
   /** For messages: `a UUID`. */
   name: string
-  /** The `format` of its JSON Schema. */
+  /** In JSON Schema. */
   format: string
   title: string
   example: string
   isValid: (text: string) => boolean
-  /** Converts a text to the form in which the server returns it. */
+  /** In which the server returns the text. */
   normal?: (text: string) => string
-  /** Whether the server changes the form, so that the text of a select is not known in advance. */
+  /** The server changes the form: the text of a select is not known in advance. */
   rewritten?: boolean
 }): ColumnType {
   return createType({

@@ -9,20 +9,20 @@ import { doubleType, type FixedPoint, largest } from './float.ts'
 import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
-/** The SQL of an update operator: ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
+/** Such as ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
 export function sqlOf (texts: TemplateStringsArray, ...slots: SqlTemplate): SqlTemplate {
   return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
 }
 
-/** An update operator of every column: it gets its default. */
+/** For every column: it gets its default. */
 export const TO_DEFAULT = '$default'
-/** The keyword of MySQL and MariaDB, which have no function for the default of an expression. */
+/** MySQL and MariaDB have no function for the default of an expression. */
 const DEFAULT_SQL: SqlTemplate = ['default']
 
-/** A column with its update operators. `defaultSql`: as in Column. */
+/** `defaultSql`: as in Column. */
 interface Updated { readonly type: Pick<ColumnType, 'updates'>, readonly defaultSql?: string }
 
-/** The SQL by which an update operator computes the new value; undefined if the parameter is the new value. */
+/** Undefined if the parameter is the new value. */
 export function operatorSql ({ type: { updates }, defaultSql }: Updated, name: string): SqlTemplate | undefined {
   if (name === TO_DEFAULT) return defaultSql === undefined ? DEFAULT_SQL : [defaultSql]
   return updates?.find((operator) => operator.name === name)?.sql
@@ -69,7 +69,7 @@ export function incrementDouble (sql: SqlTemplate, fixed?: FixedPoint): UpdateOp
   return { name: '$inc', schema, read: doubleType({ unsigned: false, fixed }).read, sql }
 }
 
-/** Adds `$now` to a type of time: the time of the statement, in UTC, by the clock of the database. */
+/** `$now`: the time of the statement, in UTC, by the clock of the database. */
 export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
   const moment: MomentForm = {
     digits: 0,
@@ -109,7 +109,7 @@ export function mergeForm (read: (value: unknown) => Value, sql: SqlTemplate): U
   }
 }
 
-/** Reads the text of a default in the catalog as a value of the type; undefined if the text does not show the value. */
+/** Undefined if the catalog's text does not show the value. */
 export function readDefault ({ read, defaultOf = (text) => text }: ColumnType, text: string): Value | undefined {
   try {
     const value = defaultOf(text)

@@ -1,18 +1,16 @@
 /**
  * Value classes: groups of values that are read in the same way. Each column type lists the classes that it can read.
- * The column definitions of a result show the class that the server sends, and so whether a column has changed since
- * the catalog was read.
+ * The definitions of a result show the class that the server sends, and so whether a column has changed.
  */
 import type { TypeFacts } from './column-type.ts'
 
-/** A column definition of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
+/** Of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
 export interface ColumnDefinition {
-  /** Type code. */
   readonly type: number
   /** Collation id; 63 for binary data. */
   readonly charset: number
   readonly flags: number
-  /** Maximum length of a value, in bytes. */
+  /** Of a value, in bytes. */
   readonly length: number
   /** MariaDB's extended metadata: the name of a type that is sent with the code of another type, such as `uuid`. */
   readonly extendedType: string
@@ -48,7 +46,6 @@ const others = new Map([
 /** MariaDB's extended types that are classes of their own; its geometry types are sent as geometry. */
 const extended = new Set(['uuid', 'inet4', 'inet6', 'vector'])
 
-/** Returns the value class of a column definition. */
 export function valueClass ({ type, charset, flags, length, extendedType, format }: ColumnDefinition): string {
   const number = numbers.get(type)
   if (number !== undefined) return (flags & ZEROFILL) === 0 ? number : `${number} zerofill`
@@ -97,7 +94,7 @@ const classes = new Map<string, readonly string[]>([
   ['vector', ['vector', 'bytes']]
 ])
 
-/** Returns the value classes that the server may send for a column; undefined for any. */
+/** Undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
   const found = classes.get(name)
@@ -129,6 +126,6 @@ const ZERO_PADDED = /_nopad_/
 /** Those by the Unicode Collation Algorithm, which ignores U+0000, except the tailoring for Persian. */
 const BY_UCA = /_(?:unicode|unicode_520|uca1400(?!_persian)\w*)_nopad_/
 
-/** Whether the server sorts the texts of a collation as it compares them. */
+/** The server sorts texts as it compares them. */
 export const keepsOrder = (collation: string): boolean =>
   !UNORDERED.has(collation) && (!ZERO_PADDED.test(collation) || BY_UCA.test(collation))
