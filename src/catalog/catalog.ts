@@ -1,6 +1,6 @@
 /**
- * The frozen result of introspecting a database. Tables and columns are in `Map`s, because names from requests are
- * looked up in them and a plain object would find `constructor` and `__proto__`.
+ * The frozen result of introspecting a database. Names from requests are looked up in `Map`s, because a plain object
+ * would find `constructor` and `__proto__`.
  */
 import { TRAITS } from './traits.ts'
 import type { Path } from '../errors.ts'
@@ -10,40 +10,40 @@ import type { ColumnType, Value } from '../types/column-type.ts'
 export interface Column {
   readonly name: string
   readonly type: ColumnType
-  /** The declaration as the engine writes it: `decimal(10,2) unsigned`. */
+  /** As the engine writes it: `decimal(10,2) unsigned`. */
   readonly declaration: string
   readonly nullable: boolean
-  /** Computed by the database from other columns, so never written. */
+  /** By the database, from other columns, so never written. */
   readonly generated: boolean
   /**
-   * The collation that compares the values of the column, as the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`.
-   * MySQL and MariaDB: set for columns of texts. SQLite: set for columns of tables except the rowid, in upper case.
+   * As the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for columns of texts. SQLite: set
+   * for columns of tables except the rowid, in upper case.
    */
   readonly collation?: string
-  /** MySQL and MariaDB: the character set of a column of texts. */
+  /** MySQL and MariaDB: of a column of texts. */
   readonly charset?: string
-  /** Set if an update that does not write the column sets it to the current time. */
+  /** An update that does not write the column sets it to the current time. */
   readonly onUpdate?: true
-  /** Whether the database numbers the column if no value is given. */
+  /** The database numbers the column if no value is given. */
   readonly autoIncrement: boolean
-  /** Whether an insert may leave it out. */
+  /** An insert may leave it out. */
   readonly optional: boolean
-  /** The text of the default, if it is a constant. */
+  /** If the default is a constant. */
   readonly defaultText: string | null
-  /** Set if the default is an expression, whose value only the database knows. */
+  /** An expression, whose value only the database knows. */
   readonly defaultComputed?: true
-  /** The columns of the same row that the expression of the default reads, if any. */
+  /** Columns of the same row, if the expression of the default reads any. */
   readonly defaultReads?: readonly string[]
-  /** SQLite: the SQL of the default, which has no keyword there. */
+  /** SQLite has no keyword for the default. */
   readonly defaultSql?: string
-  /** Set if `*` in SQL does not include it: INVISIBLE in MySQL and MariaDB. */
+  /** INVISIBLE in MySQL and MariaDB: `*` in SQL does not include it. */
   readonly invisible?: true
   readonly comment: string
-  /** Of a column of a result that has the values of a column of a table by another name: that column. */
+  /** The column of a table whose values a column of a result has by another name. */
   readonly origin?: Column
 }
 
-/** The common properties of columns of results that are not columns of a table. */
+/** Columns of results that are not columns of a table have these in common. */
 export const OF_RESULT = {
   generated: true,
   autoIncrement: false,
@@ -52,31 +52,30 @@ export const OF_RESULT = {
   comment: ''
 } as const
 
-/** A primary or unique key: its columns in order. */
+/** Primary or unique; the columns in order. */
 export interface Key {
   readonly name: string
   readonly columns: readonly string[]
 }
 
-/** An index of a table. */
 export interface Index {
   readonly name: string
   readonly unique: boolean
-  /** Whether rows can be read in the order of its parts: a B-tree that the optimizer may use. */
+  /** Rows can be read in the order of its parts: a B-tree that the optimizer may use. */
   readonly ordered: boolean
   readonly parts: readonly IndexPart[]
   /**
-   * Set for an index of words that `$match` can use. On SQLite it is an FTS5 table, of the index's name; `rowid` is
-   * what this table knows the rows by: the column that is the rowid, or a name of the rowid. MySQL and MariaDB: null.
+   * For `$match`. On SQLite it is an FTS5 table, of the index's name; `rowid` is what this table knows the rows by: the
+   * column that is the rowid, or a name of the rowid. MySQL and MariaDB: null.
    */
   readonly fullText?: { readonly rowid: string | null }
 }
 
 export interface IndexPart {
-  /** The name of the column; null for an expression. */
+  /** Null for an expression. */
   readonly column: string | null
   readonly descending: boolean
-  /** Whether only the beginning of each value is in the index. */
+  /** Only the beginning of each value is in the index. */
   readonly prefix: boolean
 }
 
@@ -85,7 +84,7 @@ export interface ForeignKey {
   readonly columns: readonly string[]
   readonly referencedTable: string
   readonly referencedColumns: readonly string[]
-  /** MySQL and MariaDB: set if there is no such table, so that no value but NULL can be written. */
+  /** MySQL and MariaDB: there is no such table, so that no value but NULL can be written. */
   readonly broken?: true
   /**
    * What is done to the rows of this table when the row that they refer to is updated or deleted, on engines where that
@@ -94,7 +93,7 @@ export interface ForeignKey {
   readonly cascades?: Readonly<Partial<Record<TriggerEvent, TriggerEvent>>>
 }
 
-/** A CHECK with the columns that it refers to, as far as they are known. */
+/** `columns`: as far as they are known. */
 export interface Check {
   readonly name: string
   readonly columns: readonly string[]
@@ -113,39 +112,36 @@ export interface TriggerWrite {
 export interface Trigger {
   readonly timing: TriggerTiming
   readonly event: TriggerEvent
-  /** The tables that the trigger writes, as far as its text shows. */
+  /** As far as the trigger's text shows. */
   readonly writes?: readonly TriggerWrite[]
 }
 
-/** The triggers of a table, as far as the account may see them. */
+/** As far as the account may see them. */
 export interface Triggers {
   /**
-   * Whether the list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by
-   * version also to those that may write.
+   * The list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version
+   * also to those that may write.
    */
   readonly known: boolean
   readonly list: readonly Trigger[]
-  /**
-   * The tables that triggers of each event write, also by further triggers, as far as their texts show. Undefined if
-   * there are none.
-   */
+  /** By event, also by further triggers, as far as their texts show. */
   readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
 }
 
 /** What plans and statements must know about a server of MySQL's protocol (src/dialects/mysql/engines.ts). */
 export interface ServerTraits {
-  /** Whether rows can be locked shared; otherwise they are locked as for an update. */
+  /** Rows can be locked shared; otherwise they are locked as for an update. */
   readonly sharesLocks: boolean
   /**
    * How an upsert finds its rows: by one statement, which names the row of the insert as each version does or by
    * `values()`; or row by row, by the key.
    */
   readonly upsert: 'byVersion' | 'values' | 'byKey'
-  /** Whether paths inside JSON can count from the end of a list. */
+  /** Paths inside JSON can count from the end of a list. */
   readonly countsFromEnd: boolean
   /**
-   * Whether subqueries belong into the arguments of aggregates. MariaDB refuses there those of views that compute
-   * aggregates (1111), and reads the related rows of equal values again for each row.
+   * Subqueries belong into the arguments of aggregates. MariaDB refuses there those of views that compute aggregates
+   * (1111), and reads the related rows of equal values again for each row.
    */
   readonly nestsInAggregates: boolean
 }
@@ -154,19 +150,19 @@ export interface Table {
   readonly name: string
   readonly kind: 'table' | 'view'
   readonly comment: string
-  /** The storage engine in lower case: `innodb`, `myisam`, `sqlite`; empty if the server names none, as for views. */
+  /** In lower case: `innodb`, `myisam`, `sqlite`; empty if the server names none, as for views. */
   readonly engine: string
   /**
    * False only if the server says that the engine has no transactions, so that a failed statement may leave rows
    * changed.
    */
   readonly transactional: boolean
-  /** What the server of the table has; all of it if omitted. */
+  /** Of the table's server; all of them if omitted. */
   readonly traits?: ServerTraits
   readonly triggers: Triggers
   /**
-   * MariaDB: set if the table keeps its history (`with system versioning`): also an update that changes no value writes
-   * a row, and counts.
+   * MariaDB: the table keeps its history (`with system versioning`): also an update that changes no value writes a row,
+   * and counts.
    */
   readonly versioned?: true
   /**
@@ -175,7 +171,7 @@ export interface Table {
    */
   readonly shownBy?: { readonly all: boolean, readonly names: readonly string[] }
   /**
-   * SQLite: set if the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict
+   * SQLite: the definition may have an ON CONFLICT clause, which applies to statements without one (`on conflict
    * replace`).
    */
   readonly hasConflictClause?: true
@@ -184,59 +180,55 @@ export interface Table {
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
-  /** The columns of a row if a request names none. */
+  /** Of a row, if a request names none. */
   readonly visibleColumns: readonly Column[]
-  /** The columns that an insert must not leave out. */
+  /** An insert must not leave them out. */
   readonly requiredColumns: readonly Column[]
   readonly primaryKey: readonly string[]
   readonly uniqueKeys: readonly Key[]
   /** The primary key first, then the others in the order of their definition. */
   readonly indexes: readonly Index[]
   readonly foreignKeys: readonly ForeignKey[]
-  /** Foreign keys to tables of other databases, if there are any. */
+  /** To tables of other databases. */
   readonly outerKeys?: readonly ForeignKey[]
-  /** Set if the table has foreign keys whose columns the account may not see. */
+  /** The account may not see the columns of some foreign keys. */
   readonly hidesKeys?: true
   readonly checks: readonly Check[]
   /**
-   * The column that `id` in an answer refers to: the one that the database numbers, or else the single column of the
-   * primary key.
+   * `id` in a response refers to it: the one that the database numbers, or else the single column of the primary key.
    */
   readonly identity: Column | undefined
   /** Set on a table that `src/access` derived for a grant; the other fields then contain only what the grant sees. */
   readonly granted?: GrantedAccess
 }
 
-/** What a grant may do with the table, and the table that it was derived from. */
+/** What a grant may do with a table. */
 export interface GrantedAccess {
-  /** The table of the catalog. */
+  /** Of the catalog. */
   readonly base: Table
   /**
    * The table without values of rules, by which statements are cached: all grants with the same columns and rules of
    * the same shape share it. Undefined in the shape itself.
    */
   readonly shape: Table | undefined
-  /**
-   * The columns that `data` of an insert must contain because of a rule, although the database does not require them.
-   */
+  /** `data` of an insert must contain them because of a rule. */
   readonly given: ReadonlySet<string>
-  /** The columns that `data` may contain. */
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
   /** Every row that is read or written satisfies all of them. */
   readonly rules: readonly Rule[]
-  /** The foreign keys to tables that the grant has rules for. */
+  /** To tables that the grant has rules for. */
   readonly parents: readonly Parent[]
-  /** The foreign keys to tables with rules whose rows cannot be looked up, so that the keys can only be NULL. */
+  /** To tables with rules whose rows cannot be looked up: the keys can only be NULL. */
   readonly unchecked: readonly UncheckedKey[]
 }
 
-/** A foreign key to rows that cannot be looked up. `reason`: the explanation for `row-query check`. */
+/** `reason`: the explanation for `row-query check`. */
 export interface UncheckedKey {
   readonly columns: readonly string[]
   readonly reason: string
 }
 
-/** A rule on a column of the table. A row must pass all its tests. */
+/** A row must pass all tests. */
 export interface Rule {
   readonly column: Column
   readonly tests: readonly RuleTest[]
@@ -247,53 +239,47 @@ export type RuleTest =
   | { readonly kind: 'notNull' }
   | { readonly kind: 'order', readonly operator: '>' | '>=' | '<' | '<=', readonly value: Value }
 
-/** A foreign key to a table with rules. */
 export interface Parent {
   readonly key: ForeignKey
-  /** The table of the catalog that the key refers to. */
+  /** Of the catalog. */
   readonly table: Table
   /**
-   * The rules of that table; undefined if they cannot be applied to it, so that no row satisfies them. @throws
-   * PERMISSION_DENIED for claims that cannot be used
+   * Undefined if they cannot be applied to it, so that no row satisfies them. @throws PERMISSION_DENIED for claims that
+   * cannot be used
    */
   readonly rules: () => readonly Rule[] | undefined
 }
 
 export interface Catalog {
   readonly tables: ReadonlyMap<string, Table>
-  /**
-   * Names that the database cannot open, such as views of a table that was dropped, with the reasons for the log.
-   * Undefined if there are none.
-   */
+  /** Such as views of a table that was dropped, with the reasons for the log. */
   readonly broken?: ReadonlyMap<string, string>
   /**
    * The tables that this reading, for which a failed statement has asked, lacks, or has without a part, as they were.
-   * They may come back. Undefined if there are none.
+   * They may come back.
    */
   readonly missing?: ReadonlyMap<string, Table>
-  /** When it was read, in milliseconds since 1970. */
+  /** In milliseconds since 1970. */
   readonly loadedAt: number
 }
 
-/** A table as a dialect's introspection gathers it. */
+/** As introspection gathers it. */
 export type TableFacts = Omit<
   Table,
   'columns' | 'columnList' | 'visibleColumns' | 'requiredColumns' | 'identity' | 'granted'
 > & {
   readonly columns: readonly Column[]
-  /** Set if the database cannot open it, so that it has no columns: the reason for the log. */
+  /** Why the database cannot open it, for the log: it has no columns. */
   readonly broken?: string
 }
 
-/** The table by which statements are cached. */
+/** Statements are cached by it. */
 export const statementTable = (table: Table): Table => table.granted?.shape ?? table
 
-/** The table as the catalog has it, including what a grant does not see. */
+/** Including what a grant does not see. */
 export const baseTable = (table: Table): Table => table.granted?.base ?? table
 
-/**
- * Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers.
- */
+/** Also true where the account may not see triggers. */
 export function mayFire (
   { triggers: { known, list } }: Pick<Table, 'triggers'>,
   event: TriggerEvent,
@@ -304,10 +290,9 @@ export function mayFire (
   )
 }
 
-/** What the kind of engine of a table does. */
 export const traitsOf = ({ engine }: Pick<Table, 'engine'>) => TRAITS[engine === 'sqlite' ? 'sqlite' : 'mysql']
 
-/** Whether a trigger may set columns of a row before it is inserted, its key among them. */
+/** Before a row is inserted; its key too. */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
   const { known, list } = table.triggers
   if (known && list.length === 0) return false
@@ -315,8 +300,8 @@ export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): bool
 }
 
 /**
- * Whether deleting rows of the table may delete or change other rows of it before the statement reaches them: by
- * foreign keys of the table to itself, or by foreign keys of other tables that lead back to it.
+ * A delete may delete or change other rows of the table before the statement reaches them: by foreign keys of the table
+ * to itself, or by foreign keys of other tables that lead back to it.
  */
 export function mayCascade (table: Table): boolean {
   const { foreignKeys, outerKeys, hidesKeys } = baseTable(table)
@@ -326,13 +311,10 @@ export function mayCascade (table: Table): boolean {
 /** The table of the service itself (src/idempotency/keys-table.ts), which no request can name. */
 export const KEYS_TABLE = 'row_query_keys'
 
-/** The work of a column, in the unit of LongWork. */
+/** In the unit of LongWork. */
 const COLUMN_WORK = 1024
 
-/**
- * Freezes the facts and derives the lookups. Leaves out tables without columns: those that the database cannot open, or
- * of which the account sees none.
- */
+/** Leaves out tables without columns: those that the database cannot open, or of which the account sees none. */
 export function createCatalog (tables: readonly TableFacts[], loadedAt: number): Catalog {
   return allOf(createCatalogInParts(tables, loadedAt))
 }
@@ -364,15 +346,15 @@ function createTable (facts: TableFacts): Table {
   })
 }
 
-/** The columns that are not invisible; all of them if a grant sees no others, because a row needs one. */
+/** Those that are not invisible; all of them if a grant sees no others, because a row needs one. */
 export function visibleAmong (columns: readonly Column[]): readonly Column[] {
   const visible = columns.filter(({ invisible }) => invisible !== true)
   return visible.length === 0 || visible.length === columns.length ? columns : visible
 }
 
 /**
- * Looks up a table or column by its name in a definition, where engines that ignore the case of names keep it as it was
- * written: the exact name, else one in another case.
+ * A name in a definition is as it was written, where engines ignore the case of names: the exact name, else one in
+ * another case.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
   const found = byName.get(name)
@@ -382,7 +364,7 @@ export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: strin
   return undefined
 }
 
-/** The parts of an index, with the missing columns of the primary key, which InnoDB appends and both servers use. */
+/** With the missing columns of the primary key, which InnoDB appends and both servers use. */
 export function partsOf ({ parts, name }: Index, { engine, indexes }: Table): readonly IndexPart[] {
   const primary = indexes[0]
   if (
@@ -397,7 +379,7 @@ export function partsOf ({ parts, name }: Index, { engine, indexes }: Table): re
 
 /** The tables that a request may name, as its grant sees them. */
 export interface TableSource {
-  /** The table of the request. */
+  /** Of the request. */
   readonly table: Table
   /**
    * Another table of the same database, by its exact name. `path`: the place in the body that names it. @throws
@@ -406,10 +388,10 @@ export interface TableSource {
   see (name: string, path: Path): Table
 }
 
-/** A source of a single table, for requests that name no other. */
+/** For requests that name no other table. */
 export const alone = (table: Table): TableSource => ({ table, see: () => table })
 
-/** Gathers the facts of all tables. Other work can run between tables. */
+/** Other work can run between tables. */
 export function * describeAll<Source> (
   sources: Iterable<Source>,
   describe: (source: Source) => TableFacts

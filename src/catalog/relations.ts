@@ -7,15 +7,14 @@ import { type FindTable, withWrittenTables } from './triggers.ts'
 
 /** Two columns whose equal values relate rows. */
 export interface Pair {
-  /** The column of the first table, whose rows are already known. */
+  /** Of the first table, whose rows are already known. */
   readonly column: Column
-  /** The column of the related table. */
   readonly other: Column
 }
 
 /**
- * Whether both columns are of the same kind, and this kind can relate rows. Columns of SQLite's views have no
- * collation, so the collation of the other column counts.
+ * Both columns are of the same kind, which can relate rows. Columns of SQLite's views have no collation, so the
+ * collation of the other column counts.
  */
 export function canRelate (column: Column, other: Column): boolean {
   const kind = column.type.relatedAs
@@ -34,9 +33,8 @@ const haveCollation = (kind: string, { collation }: Column, other: Column): bool
   collation === other.collation
 
 /**
- * The relations of two tables by foreign keys of either of them, as far as the grant sees their columns. Equal
- * relations count once; a key of a table to itself gives two relations. A view has none, also if a broken foreign key
- * of SQLite names it.
+ * By foreign keys of either table, as far as the grant sees their columns. Equal relations count once; a key of a table
+ * to itself gives two relations. A view has none, also if a broken foreign key of SQLite names it.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
   if (table.kind === 'view' || other.kind === 'view') return []
@@ -47,7 +45,7 @@ export function relationsBetween (table: Table, other: Table): ReadonlyArray<rea
   )
 }
 
-/** Whether two relations have the same pairs, in any order. */
+/** In any order. */
 export function isSameRelation (one: readonly Pair[], two: readonly Pair[]): boolean {
   return (
     one.length === two.length &&
@@ -73,7 +71,7 @@ function pairsOf (
   return pairs.length === names.length && pairs.length > 0 ? [pairs] : []
 }
 
-// Connects tables by the names that their foreign keys and triggers contain.
+// Tables are connected by the names in foreign keys and triggers.
 
 /**
  * Replaces the names in foreign keys by those of the tables and columns, so that they can be compared, and adds the

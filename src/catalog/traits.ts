@@ -7,68 +7,57 @@ export type Engine = 'mysql' | 'sqlite'
  * (catalog.ts).
  */
 const TRUE_FOR = {
-  // Triggers
-
-  /** Whether a BEFORE trigger may set columns of the row; that of SQLite may only write the table again. */
+  /** By a BEFORE trigger, which on SQLite may only write the table again. */
   triggersSetColumns: 'mysql',
-  /** Whether a BEFORE trigger may leave out a row without an error (`raise(ignore)`). */
+  /** By `raise(ignore)` in a BEFORE trigger, without an error. */
   triggersSkipRows: 'sqlite',
-  /** Whether rows that a trigger inserts into the table take numbers between those of one statement. */
+  /** Rows that a trigger inserts into the table take numbers between those of one statement. */
   triggersTakeNumbers: 'sqlite',
 
-  // Inserts
-
-  /** Whether DEFAULT may stand in place of a single value. */
+  /** In place of a single value. */
   hasDefault: 'mysql',
   /**
-   * Whether an upsert names the key by which it finds a row (ON CONFLICT). ON DUPLICATE KEY UPDATE finds a row by any
-   * unique key, and can only refer to columns that the insert names.
+   * By ON CONFLICT, an upsert names the key by which it finds a row. ON DUPLICATE KEY UPDATE finds a row by any unique
+   * key, and can only refer to columns that the insert names.
    */
   namesKey: 'sqlite',
-  /** Whether an insert reports an AUTO_INCREMENT number, and an upsert that of the row that it has found. */
+  /** AUTO_INCREMENT: of an insert, or of the row that an upsert has found. */
   reportsNumbers: 'mysql',
-  /** Whether the distance of numbers is a setting (`auto_increment_increment`). */
+  /** Their distance is a setting (`auto_increment_increment`). */
   numbersInSteps: 'mysql',
 
-  // Updates and deletes
-
-  /** Whether they have LIMIT, and report how many rows they have matched. */
+  /** By LIMIT, and matched rows are reported. */
   limitsChanges: 'mysql',
-  /** Whether an update can join its table with a list of values, from which the join begins. */
+  /** With a list of values, from which the join begins. */
   joinsChanges: 'mysql',
-  /** Whether they find rows by a full-text index; otherwise a select must find them. */
+  /** By a full-text index; otherwise a select must find the rows. */
   searchesInWrites: 'sqlite',
 
-  // Selects
-
-  /** Whether a select can lock its rows; a transaction of SQLite locks the file. */
+  /** By a select; a transaction of SQLite locks the file. */
   locksRows: 'mysql',
-  /** Whether a statement can name the index that it uses. */
   namesIndexes: 'mysql',
-  /** Whether `a > ? or (a = ? and b > ?)` reads a range of an index on `(a, b)`. */
+  /** `a > ? or (a = ? and b > ?)` reads a range of an index on `(a, b)`. */
   findsRangeInOr: 'mysql',
-  /** Whether all rows of an `in (…)` are sorted, so that each value costs the same as if it were alone. */
+  /** All rows of an `in (…)` are sorted: each value costs the same as if it were alone. */
   readsListsAtOnce: 'mysql',
-  /** Whether an aggregate can have FILTER. */
+  /** By FILTER. */
   filtersAggregates: 'sqlite',
-  /** Whether `$match` can have its mode `boolean`. */
+  /** The mode `boolean` of `$match`. */
   hasBooleanSearch: 'mysql',
-  /** Whether a comparison converts a text to a number, so that `abc` equals 0 in a column whose type has changed. */
+  /** A comparison converts a text to a number, so that `abc` equals 0 in a column whose type has changed. */
   convertsCompared: 'mysql',
-  /** Whether values come as JavaScript values, not as text, and equal a column as parameters without a cast. */
+  /** Values come as JavaScript values, not as text, and equal a column as parameters without a cast. */
   sendsValues: 'sqlite',
 
-  // Sessions
-
-  /** Whether one writer excludes all others. */
+  /** It excludes all others. */
   hasOneWriter: 'sqlite',
-  /** Whether a refused statement is always undone as a whole; SQLite has `raise(fail)`. */
+  /** Always as a whole; SQLite has `raise(fail)`. */
   undoesRefused: 'mysql',
-  /** Whether a violation names its foreign key. */
+  /** In violations. */
   namesForeignKeys: 'mysql',
-  /** Whether a transaction may check its foreign keys at its end; MySQL only has statements without checks. */
+  /** To the end of the transaction; MySQL only has statements without checks. */
   defersForeignKeys: 'sqlite',
-  /** Whether its clock is that of this machine. */
+  /** The clock of this machine. */
   usesLocalClock: 'sqlite'
 } as const satisfies Record<string, Engine>
 

@@ -3,19 +3,16 @@ import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers, TriggerWrit
 export const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
-/**
- * The tables that a statement of this kind writes by triggers, directly or through further triggers and cascades, as
- * far as the texts of triggers show.
- */
+/** By triggers, directly or through further triggers and cascades, as far as the texts of triggers show. */
 export const writtenBy = (
   { triggers: { written } }: Pick<Table, 'triggers'>,
   event: TriggerEvent
 ): ReadonlySet<string> => (written === undefined ? NONE : new Set(written[event]))
 
-/** Finds a table by its name in a definition. */
+/** By the name in a definition. */
 export type FindTable = (name: string) => TableFacts | undefined
 
-/** Adds the tables that triggers write to the facts of tables, whose foreign keys have the exact names of tables. */
+/** The foreign keys must have the exact names of tables. */
 export function withWrittenTables (tables: readonly TableFacts[], find: FindTable): readonly TableFacts[] {
   if (tables.every(({ triggers: { list } }) => list.every(({ writes }) => writes === undefined))) return tables
   const children = childrenOf(tables)
@@ -27,10 +24,10 @@ export function withWrittenTables (tables: readonly TableFacts[], find: FindTabl
   })
 }
 
-/** A table whose foreign key makes it change with the rows that it refers to. */
+/** It changes with the rows that its foreign key refers to. */
 interface Child { readonly table: TableFacts, readonly cascades: NonNullable<ForeignKey['cascades']> }
 
-/** The tables that change with the rows of another one, by the name of that one. */
+/** By the name of the table whose rows they change with. */
 function childrenOf (tables: readonly TableFacts[]): ReadonlyMap<string, readonly Child[]> {
   const children = tables.flatMap((table) =>
     table.foreignKeys.flatMap(({ cascades, referencedTable }) =>
@@ -67,11 +64,11 @@ function writtenTables (
   return { insert, update, delete: delete_ }
 }
 
-// Finds the tables that the text of a trigger writes. What a trigger does by calling a routine is not in its text.
+// What a trigger does by calling a routine is not in its text.
 
 interface Token {
   readonly text: string
-  /** Lower case for a word without quotes; undefined for any other token. */
+  /** In lower case, without quotes; undefined for any other token. */
   readonly word: string | undefined
   readonly isName: boolean
 }
@@ -108,7 +105,7 @@ function unquote (quoted: string): string {
   return quoted.slice(1, -1).replaceAll(open + close, close)
 }
 
-/** Words between a verb and its table. SQLite: `or replace`. */
+/** Between a verb and its table. SQLite: `or replace`. */
 const MODIFIERS = new Set([
   'low_priority',
   'delayed',
@@ -122,9 +119,9 @@ const MODIFIERS = new Set([
   'rollback',
   'replace'
 ])
-/** Words that end a list of tables. */
+/** Of a list of tables. */
 const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
-/** Words that never stand in a list of tables. */
+/** They never stand in a list of tables. */
 const VERBS = new Set(['update', 'delete'])
 
 class Reader {
@@ -168,14 +165,14 @@ class Reader {
     return this.#tokens[index]?.word
   }
 
-  /** The position after a verb and its modifiers. */
+  /** After a verb and its modifiers. */
   #afterModifiers (verb: number): number {
     let index = verb + 1
     while (MODIFIERS.has(this.#word(index) ?? '')) index++
     return index
   }
 
-  /** The name of a table; undefined if it is one of another database. */
+  /** Undefined for a table of another database. */
   #nameAt (index: number): string | undefined {
     const token = this.#tokens[index]
     if (token?.isName !== true) return undefined
@@ -186,7 +183,7 @@ class Reader {
       : undefined
   }
 
-  /** Adds the tables of a list with joins, such as `a, b join c`. */
+  /** Of a list with joins, such as `a, b join c`. */
   #addAll (from: number, event: TriggerEvent): void {
     let isTable = true
     let depth = 0

@@ -12,10 +12,7 @@ import { type ResponseBudget, UNLIMITED } from '../response/output.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 import { createCatalogStore, BrokenDefinitions } from './stale-catalog.ts'
 
-/**
- * Counts the requests that use a database, so that closing it can wait for them. Fastify only waits for those that came
- * over a connection.
- */
+/** Closing a database waits for them. Fastify only waits for those that came over a connection. */
 export class RunningRequests {
   #count = 0
   #onEnd: (() => void) | undefined
@@ -39,13 +36,13 @@ export class RunningRequests {
   }
 }
 
-/** A running stream or import. */
+/** Or import. */
 interface RunningStream {
   /** Cuts the stream off, or ends the import. */
   fail (error: Error): void
 }
 
-/** The maximum number of streams at a time: of one caller, and of all callers together. */
+/** At a time: of one caller, and of all callers together. */
 export interface StreamLimits {
   readonly ofCaller: number
   readonly ofAll: number
@@ -65,12 +62,12 @@ export function limitStreams (most: number, poolSize: number): StreamLimits {
 
 type Kind = 'streams' | 'imports'
 
-/** The running streams and imports of a database, with the callers that they belong to. */
+/** With the callers that they belong to. */
 export class Streams {
   readonly #limits: Readonly<Record<Kind | 'both', StreamLimits>>
   readonly #running = new Map<RunningStream, { readonly caller: string, readonly kind: Kind }>()
 
-  /** `imports`: the limits of imports; `both`: those of streams and imports together. */
+  /** `both`: of streams and imports together. */
   constructor (
     streams: StreamLimits,
     { imports = streams, both = streams }: { readonly imports?: StreamLimits, readonly both?: StreamLimits } = {}
@@ -78,7 +75,6 @@ export class Streams {
     this.#limits = { streams, imports, both }
   }
 
-  /** The number of running streams. */
   get running (): number {
     return this.count('streams')
   }
@@ -95,7 +91,7 @@ export class Streams {
     return count
   }
 
-  /** @throws OVERLOADED if the caller has too many streams or imports, or all callers have */
+  /** @throws OVERLOADED if the caller has too many, or all callers have */
   add (stream: RunningStream, caller: string, kind: Kind = 'streams'): void {
     for (const each of [kind, 'both'] as const) {
       const { ofCaller, ofAll } = this.#limits[each]
@@ -115,65 +111,60 @@ export class Streams {
   }
 }
 
-/** A configured database: its name in paths, its dialect and its catalog. */
 export interface Database extends KeyedDatabase {
   readonly statementCounts: StatementCounts
-  /** Maximum size of an answer, in bytes. */
+  /** Of a response, in bytes. */
   readonly resultLimit: number
-  /** The memory for answers, which all databases of a registration share. */
+  /** For responses; all databases of a registration share it. */
   readonly budget: ResponseBudget
-  /** Called in the transaction of each write, if there is one. */
+  /** Called in the transaction of each write. */
   readonly onWrite: WriteHook | undefined
   /** Tables with a broken trigger, view or routine. */
   readonly broken: BrokenDefinitions
-  /** The running streams and imports of the database. */
+  /** Imports too. */
   readonly streams: Streams
-  /** Time limit of an import, in milliseconds. */
+  /** In milliseconds. */
   readonly importTimeout: number
-  /** The running requests of the database, for which closing waits. */
+  /** Closing waits for them. */
   readonly running: RunningRequests
-  /**
-   * Returns the catalog; a promise only until it has been read. @throws DATABASE_UNAVAILABLE until the catalog has been
-   * read
-   */
+  /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until then */
   getCatalog (): Catalog | Promise<Catalog>
-  /** Returns the catalog without reading it; undefined until it has been read. */
+  /** Undefined until the catalog has been read. */
   latestCatalog (): Catalog | undefined
   /** Passes on the catalog, now if it has been read, and after each reading. The watcher must not throw. */
   watch (watcher: (catalog: Catalog) => void): void
-  /** Reads the catalog again. */
   refresh (): Promise<Catalog>
-  /** Reads the catalog again, unless it has just been read, for something that it lacks. */
+  /** For something that the catalog lacks, unless it has just been read. */
   look (): Promise<Catalog>
   /** Waits for the running requests, up to `closeTimeout`, and then ends the others. */
   close (): Promise<void>
 }
 
-/** A write that has run but is not committed. */
+/** It has run but is not committed. */
 export interface PendingWrite {
   readonly tx: Transaction
   readonly grant: { readonly name: string, readonly claims: Readonly<Record<string, unknown>> }
   readonly database: Database
   readonly plan: Plan
   readonly body: Body
-  /** The values of the references in the body. */
+  /** In the body. */
   readonly references?: ReadonlyMap<object, unknown> | undefined
-  /** The name of the named request that has the body. */
+  /** The named request that has the body. */
   readonly named?: string | undefined
-  /** The answer that the client will get. */
+  /** The response that the client will get. */
   readonly answer: string | Buffer
   readonly dryRun: boolean
 }
 
-/** Called in the transaction of each write, before COMMIT. An error that it throws undoes the write. */
+/** Called before COMMIT. An error that it throws undoes the write. */
 export type WriteHook = (write: PendingWrite) => Promise<void>
 
-/** Default time limit of an import, in milliseconds. */
+/** In milliseconds. */
 const IMPORT_TIMEOUT = 600_000
 
 const ONE: StreamLimits = { ofCaller: 1, ofAll: 1 }
 
-/** A day in milliseconds. */
+/** In milliseconds. */
 const DAY = 86_400_000
 
 export function createDatabase ({
@@ -197,11 +188,11 @@ export function createDatabase ({
   streams?: Streams | undefined
   importTimeout?: number
   budget?: ResponseBudget | undefined
-  /** Milliseconds between background refreshes of the catalog. */
+  /** Of the catalog in the background, in milliseconds. */
   refreshInterval: number
-  /** How long the answer to a request with an idempotency key is stored, in milliseconds. */
+  /** Of stored responses to requests with an idempotency key, in milliseconds. */
   keyLifetime?: number | undefined
-  /** How long `close` waits for running requests, in milliseconds. */
+  /** For running requests, in milliseconds. */
   closeTimeout?: number
   onWrite?: WriteHook | undefined
   onRefreshError: (error: unknown, database: string) => void
@@ -250,21 +241,18 @@ export function createDatabase ({
   }
 }
 
-// Finds out whether the service is ready. Several load balancers ask at once, every few seconds.
+// Several load balancers ask at once, every few seconds.
 
 export interface Readiness {
   /** Cached for one second; resolves within one second. Never rejects. */
   isReady (): Promise<boolean>
-  /** Makes the service report that it is not ready. */
+  /** The service is not ready any more. */
   end (): void
 }
 
-/** How long a result is cached, in milliseconds. */
+/** In milliseconds. */
 const CACHED_FOR = 1000
-/**
- * The time limit for the answer of a database, in milliseconds, which is less than the second that a probe of
- * Kubernetes waits.
- */
+/** For the answer of a database, in milliseconds: less than the second that a probe of Kubernetes waits. */
 const PATIENCE = 800
 
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {

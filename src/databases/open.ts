@@ -10,36 +10,35 @@ import { ServiceError } from '../errors.ts'
 import type { ResponseBudget } from '../response/output.ts'
 import { createDatabase, type Database, limitStreams, Streams, type WriteHook } from './database.ts'
 
-/** The address of a database, parsed from its URL. */
+/** Parsed from the URL. */
 export type Address =
   | { readonly engine: 'mysql', readonly address: MysqlAddress }
-  /** `path`: the path of the file, or MEMORY. */
+  /** `path`: of the file, or MEMORY. */
   | { readonly engine: 'sqlite', readonly path: string }
 
-/** A configured database. */
 export interface DatabaseConfig {
   readonly name: string
   readonly address: Address
   readonly replicas: readonly MysqlAddress[]
   readonly pool: PoolLimits
   readonly statementTimeout: number
-  /** Time limit of a stream, in milliseconds. */
+  /** In milliseconds. */
   readonly streamTimeout: number
-  /** Time limit of an import, in milliseconds. */
+  /** In milliseconds. */
   readonly importTimeout: number
-  /** Maximum number of streams and of imports of one caller at a time. */
+  /** Of one caller at a time; imports count by themselves. */
   readonly streams: number
   readonly imports: number
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number
-  /** SQL statements that create and fill the tables of `sqlite::memory:`. */
+  /** They create and fill the tables of `sqlite::memory:`. */
   readonly setup: readonly string[]
 }
 
 /**
- * Opens every configured database and reads its catalog. The service starts even if a server does not answer yet;
- * requests to it are refused with 503 until it does. @throws ConfigError if a SQLite file cannot be opened
+ * The service starts even if a server does not answer yet; requests to it are refused with 503 until it does. @throws
+ * ConfigError if a SQLite file cannot be opened
  */
 export async function openDatabases (
   configs: readonly DatabaseConfig[],
@@ -111,7 +110,7 @@ function createStreams ({ address, pool, streams, imports }: DatabaseConfig): St
  */
 const START_TIME = 5000
 
-/** Waits for a promise that does not reject, up to a time limit. */
+/** For a promise that does not reject. */
 function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)
@@ -139,8 +138,8 @@ async function openDialects (
 }
 
 /**
- * Opens a SQLite file at once, but connects to a MySQL server later. @throws ConfigError if the file cannot be opened,
- * or the installed mysql2 cannot be used
+ * A SQLite file at once, a MySQL server later. @throws ConfigError if the file cannot be opened, or the installed
+ * mysql2 cannot be used
  */
 export async function openDialect (
   { name, address, replicas, pool, statementTimeout, streamTimeout, setup }: DatabaseConfig,

@@ -49,12 +49,12 @@ const PARTS: ReadonlyArray<(table: Table) => number> = [
   ({ triggers }) => triggers.list.length
 ]
 
-/** How long a reading counts for those that look for something, in milliseconds. */
+/** For those that look for something, in milliseconds. */
 const LOOKED_FOR = 1000
 /** Of the time, readings for those that look for something take no more than one part in so many. */
 const SHARE = 4
 
-/** How long after a reading that lacks something the catalog is read again, in milliseconds. */
+/** After a reading that lacks something, in milliseconds. */
 const SECOND_AFTER = 1000
 
 /**
@@ -78,29 +78,24 @@ export function createCatalogStore ({
   readonly onError: (error: unknown) => void
   readonly onRead?: (catalog: Catalog) => void
 }): {
-  /** The newest catalog; a promise until the first one is loaded. @throws the error of loading it */
+  /** A promise until the first catalog is loaded. @throws the error of loading it */
     current (): Catalog | Promise<Catalog>
-    /** The newest catalog, if there is one yet. */
     latest (): Catalog | undefined
-    /**
-     * Loads the catalog again. A running load may miss a change that was made since it began, so all calls during it
-     * share the next load.
-     */
+    /** A running load may miss a change that was made since it began, so all calls during it share the next load. */
     refresh (): Promise<Catalog>
     /**
-     * Loads the catalog again, unless a load that began within the last second shows what there is; waits for a running
-     * one. Slow loads are not repeated as often, because one client could keep the process busy with them.
+     * Unless a load that began within the last second shows what there is; waits for a running one. Slow loads are not
+     * repeated as often, because one client could keep the process busy with them.
      */
     look (): Promise<Catalog>
-    /** Ends the background refresh. */
     stop (): void
   } {
   let catalog: Catalog | undefined
   let running: Promise<Catalog> | undefined
   let next: Promise<Catalog> | undefined
-  /** The tables that the last reading lacked, as they were, and when the first reading that did so began. */
+  /** Tables that the last reading lacked, as they were, and when the first reading that did so began. */
   let lacked: ReadonlyMap<string, { readonly table: Table, readonly since: number }> = new Map()
-  /** Whether `refresh` was called for the next reading. */
+  /** `refresh` was called for the next reading. */
   let isAsked = false
   let timer: NodeJS.Timeout | undefined
   /** When the last load began, and how long it took. */
@@ -139,7 +134,7 @@ export function createCatalogStore ({
     return next
   }
 
-  /** Schedules a reading, unless one is scheduled: a second after `since`. One that fails is repeated. */
+  /** A second after `since`, unless a reading is scheduled. One that fails is repeated. */
   const readAgain = (since = performance.now()): void => {
     if (stopped || timer !== undefined) return
     timer = setTimeout(() => {
@@ -170,12 +165,12 @@ export function createCatalogStore ({
   }
 }
 
-/** The maximum number of remembered errors; the oldest one is forgotten first. */
+/** Errors; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
 /**
- * How long an error is remembered, in milliseconds. Afterwards the catalog is read again, because only this makes
- * SQLite notice an object that was missing.
+ * In milliseconds. Afterwards the catalog is read again, because only this makes SQLite notice an object that was
+ * missing.
  */
 const KNOWN_FOR = 5000
 
@@ -184,7 +179,7 @@ const KNOWN_FOR = 5000
  * a table that is renamed and then renamed back.
  */
 const LASTS = 4000
-/** How long after its last occurrence an error counts as a new one, in milliseconds. */
+/** After its last occurrence an error counts as a new one, in milliseconds. */
 const FORGOTTEN = 15_000
 
 /**
@@ -211,9 +206,7 @@ export class BrokenDefinitions {
     this.#known.set(keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
-  /**
-   * Records an error that may be temporary. Returns how long it must still last to count as permanent, in milliseconds.
-   */
+  /** Returns how long it must still last to count as permanent, in milliseconds. */
   suspect (tables: readonly Table[], reason: string | undefined): number {
     const now = this.#now()
     const key = keyOf(tables, reason)
@@ -228,20 +221,19 @@ export class BrokenDefinitions {
 const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
   `${reason}: ${tables.map(({ name }) => name).join()}`
 
-/** All facts of the base tables. The type of a column is omitted, because it follows from the declaration. */
+/** Of the base tables. The type of a column is omitted, because it follows from the declaration. */
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 
-/** The facts about a database. */
 interface KnownDatabase {
   readonly broken: BrokenDefinitions
   latestCatalog (): Catalog | undefined
 }
 
 /**
- * Returns the error of a request whose second attempt was stale, too. `before`: the tables of the first attempt. If the
- * tables are the same in both catalogs, a definition is broken. If the catalog does have the missing object, which may
- * have been renamed for a moment, this is concluded only if the error lasts.
+ * For a second attempt that was stale, too. `before`: the tables of the first attempt. If the tables are the same in
+ * both catalogs, a definition is broken. If the catalog does have the missing object, which may have been renamed for a
+ * moment, this is concluded only if the error lasts.
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,
@@ -257,8 +249,8 @@ export function toUnresolved (
 }
 
 /**
- * Whether one of the tables has such a column, or the catalog has such a table, or the table is missing from the latest
- * reading and may come back.
+ * One of the tables has such a column, or the catalog has such a table, or the table is missing from the latest reading
+ * and may come back.
  */
 function isThere (missing: string | undefined, named: readonly Table[], catalog: Catalog | undefined): boolean {
   const name = missing?.slice(missing.lastIndexOf('.') + 1)
@@ -271,12 +263,12 @@ function isThere (missing: string | undefined, named: readonly Table[], catalog:
   )
 }
 
-/** An attempt that failed because the tables of the database differ from those of its plans. */
+/** The tables of the database differ from the plans of an attempt. */
 export class StaleAttempt extends Error {
   readonly stale: StaleCatalog
-  /** The tables of the plan, as the grant sees them. */
+  /** Of the plan, as the grant sees them. */
   readonly tables: readonly Table[]
-  /** Whether the attempt has changed nothing for certain, so that the request can run again. */
+  /** The attempt has changed nothing for certain, so that the request can run again. */
   readonly isUndone: boolean
 
   constructor (stale: StaleCatalog, plan: Plan, isUndone = true) {
@@ -287,11 +279,10 @@ export class StaleAttempt extends Error {
   }
 }
 
-/** Converts the error of an attempt to run a plan. */
 export const toStale = (error: unknown, plan: Plan, isUndone = true): unknown =>
   error instanceof StaleCatalog ? new StaleAttempt(error, plan, isUndone) : error
 
-/** The maximum number of attempts while other programs change definitions. */
+/** While other programs change definitions. */
 const MAX_ATTEMPTS = 5
 
 /**
@@ -333,7 +324,7 @@ async function attemptAgain<T> (
   }
 }
 
-/** The catalogs by which a request is planned. */
+/** By them a request is planned. */
 interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
   getCatalog (): Catalog | Promise<Catalog>
   look (): Promise<Catalog>

@@ -1,4 +1,4 @@
-/** The connections of clients: what the service bounds on them, and whether a client still waits for its response. */
+/** What the service bounds on connections of clients, and whether a client still waits for its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP, isIPv4, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -9,18 +9,16 @@ import { limitUnreadBody } from '../request/read-body.ts'
 import { isClosed } from '../response/output.ts'
 import { OWN_APP } from '../telemetry/record.ts'
 
-// The address by which limits count a client.
-
-/** An entry of X-Forwarded-For without its port: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
+/** For entries of X-Forwarded-For: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
 export function withoutPort (entry: string): string {
   const [, bracketed, dotted] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? []
   return bracketed ?? dotted ?? entry
 }
 
 /**
- * Returns an IPv4 address unchanged. Returns for IPv6 the IPv4 address that a translator or tunnel has put into it, or
- * else the network of 64 bits, because one customer has a whole network. Returns a constant for anything that is not an
- * address, such as a Unix socket.
+ * By this address limits count a client: for IPv6 the IPv4 address that a translator or tunnel has put into it, or else
+ * the network of 64 bits, because one customer has a whole network. A constant for anything that is not an address,
+ * such as a Unix socket.
  */
 export function clientAddress (ip: string): string {
   const address = withoutPort(ip)
@@ -30,7 +28,7 @@ export function clientAddress (ip: string): string {
   return findIPv4(groups) ?? (isPrivateTranslation(groups) ? toText(groups) : `${toText(groups.slice(0, 4))}::/64`)
 }
 
-/** The eight groups of an IPv6 address. */
+/** Eight, of an IPv6 address. */
 function groupsOf (address: string): number[] {
   const [head, tail] = address.replace(/%.*$/, '').split('::').map(readGroups) as [number[], number[]?]
   return tail === undefined ? head : [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
@@ -69,7 +67,7 @@ const toIPv4 = (groups: readonly number[]): string => groups.flatMap((group) => 
 
 // HTTP pipelining: requests that a client sends before it has received the previous response (RFC 9112, section 9.3.2).
 
-/** Number of waiting requests at which a connection is paused. Requests that have already been read are not counted. */
+/** So many waiting requests pause a connection. Requests that have been read are not counted. */
 const MAX_WAITING = 16
 
 interface Waiting { count: number }
@@ -101,10 +99,10 @@ function createWaiting (socket: Socket): Waiting {
 // which the service answers like any other.
 
 /**
- * Ends a connection with the answer to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but
+ * Ends a connection with the response to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but
  * drops the bytes of the next request that have arrived together with its end, and would then read the body of that one
  * as a request. Returns whether a request has come after it, which must not run: Node closes the connection after the
- * answer before.
+ * response before.
  *
  * The listener sees all requests of the server, which may be for routes of a host app.
  */
@@ -127,10 +125,7 @@ function asksForUpgrade ({ headers: { upgrade, connection = '' }, rawHeaders }: 
   return (upgrade !== undefined && /upgrade/i.test(connection)) || rawHeaders.length >= MAX_HEADERS * 2
 }
 
-/**
- * Adds the hooks that bound what one connection can make the process do: pipelined requests, upgrades and bodies that
- * nobody reads.
- */
+/** Bounds pipelined requests, upgrades and bodies that nobody reads. */
 export function boundConnections (app: FastifyInstance): void {
   const isAfterUpgrade = endAfterUpgrade(app)
   const isOwnApp = app.hasDecorator(OWN_APP)
@@ -142,7 +137,7 @@ export function boundConnections (app: FastifyInstance): void {
   })
 }
 
-/** The client that waits for a response. Its disconnection ends the statement. */
+/** Its disconnection ends the statement. */
 export class HttpClient implements Client {
   readonly #response: ServerResponse
   readonly #grant: Grant

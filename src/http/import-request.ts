@@ -1,4 +1,4 @@
-/** Imports over HTTP: which requests are imports, how their bodies are read, and how they are answered. */
+/** Which requests are imports, how their bodies are read, and how they are answered. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
@@ -20,29 +20,28 @@ const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
   ['application/x-ndjson', 'ndjson']
 ])
 
-/** The media types of imports. */
 export const IMPORT_TYPES: readonly string[] = [...FORMATS.keys()]
 
-/** The decorator with the setting `http.bodyTimeout` of the stand-alone server. */
+/** The setting `http.bodyTimeout` of the stand-alone server. */
 export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Set for routes whose bodies may be imports. */
+    /** For routes whose bodies may be imports. */
     rowQueryImports?: true
   }
   interface FastifyRequest {
-    /** The rows that an import in batches has committed. */
+    /** By an import in batches. */
     rowQueryCommitted?: Committed | undefined
   }
 }
 
-/** The format of an import; undefined for any other request. */
+/** Undefined for any other request. */
 export function findImportFormat ({ 'content-type': type = '' }: IncomingMessage['headers']): ImportFormat | undefined {
   return FORMATS.get((type.split(';', 1)[0] as string).trim().toLowerCase())
 }
 
-/** The body of an import, which has not been read. */
+/** It has not been read. */
 export class ImportBody {
   readonly verb = 'insert'
   readonly format: ImportFormat
@@ -54,12 +53,12 @@ export class ImportBody {
   }
 }
 
-/** The media types of the bodies that a route accepts, for a message. */
+/** Those that a route accepts, for a message. */
 export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
   return `application/json${config.rowQueryImports === true ? `, or for an import ${IMPORT_TYPES.join(' or ')}` : ''}`
 }
 
-/** Whether bytes begin as those of gzip; no text does. */
+/** No text begins so. */
 export const isGzip = (bytes: Uint8Array): boolean => bytes[0] === 0x1f
 
 /**
@@ -79,7 +78,7 @@ function unpackIfPacked (payload: Readable, gunzip: Gunzip): Readable {
 
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
-/** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
+/** Or UNSUPPORTED_MEDIA_TYPE, not thrown. */
 export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
   const { headers, raw, routeOptions: { config } } = request
   // one of the host app may fail before it is read, which nobody listens for yet
@@ -93,13 +92,13 @@ export function toImportBody (request: FastifyRequest, payload: Readable): Impor
   return isAccepted ? new ImportBody(format, payload) : unsupportedMediaType(describeTypes(request))
 }
 
-/** The options in the path of a request. */
+/** The options of an import. */
 const queryOf = ({ raw: { url = '' } }: FastifyRequest): URLSearchParams => {
   const start = url.indexOf('?')
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
 }
 
-/** Refuses options for a body that is no import, because they would have no effect. @throws INVALID_BODY */
+/** Options would have no effect for a body that is no import. @throws INVALID_BODY */
 export function refuseQuery (request: FastifyRequest): void {
   const [name] = queryOf(request).keys()
   if (name !== undefined) {
@@ -155,14 +154,14 @@ const importing = new WeakMap<object, (error: ServiceError) => void>()
 export const isImporting = (socket: object): boolean => importing.has(socket)
 /** Called for a connection that is closed when the rest of an import has arrived. */
 export const keepImporting = (socket: object): void => { importing.set(socket, () => {}) }
-/** Ends the running import of a connection, which is answered as ever. Returns whether there is one. */
+/** The import is answered as ever. Returns whether there is one. */
 export function failImport (socket: object, error: ServiceError): boolean {
   importing.get(socket)?.(error)
   return importing.has(socket)
 }
 
 export interface ImportSettings {
-  /** Called if the response is that to an earlier request. */
+  /** The response is that to an earlier request. */
   readonly onReplay: () => void
   readonly access: Access
   readonly limits: RequestLimits
@@ -171,7 +170,7 @@ export interface ImportSettings {
   readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
-/** Runs the import of a request, and returns the body of the response. @throws ServiceError */
+/** The body of the response. @throws ServiceError */
 export async function answerImport (
   request: FastifyRequest,
   reply: FastifyReply,

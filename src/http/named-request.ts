@@ -9,7 +9,7 @@ import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
 import { CONSISTENCY, readConsistency, sendTagged } from './stream.ts'
 
-/** Finds the request by the path alone, before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
+/** Before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {
   const { name } = request.params as { name: string }
   const grant = getGrant(request)
@@ -28,7 +28,7 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
   done()
 }
 
-/** Notes a call for telemetry. */
+/** For telemetry. */
 export function note (record: NonNullable<NamedCall['record']>, found: NamedRequest): void {
   const [verb, another] = verbsOf(found)
   const { name, database, table } = found
@@ -39,7 +39,7 @@ export function note (record: NonNullable<NamedCall['record']>, found: NamedRequ
   })
 }
 
-/** Runs the request with the parameters of the body or of the query string. @throws ServiceError, or rejects with it */
+/** @throws ServiceError, or rejects with it */
 export function answerNamed (
   request: FastifyRequest,
   reply: FastifyReply,

@@ -1,4 +1,4 @@
-/** Selects that are answered with a stream: which requests ask for one, how it is sent, and how it ends in the log. */
+/** Which requests ask for a stream, how it is sent, and how it ends in the log. */
 import { constants, Http2ServerResponse } from 'node:http2'
 import { finished } from 'node:stream'
 import { createHash, type Hash } from 'node:crypto'
@@ -21,7 +21,7 @@ import { GRACE, type RowStream } from '../response/row-stream.ts'
 import { type Collector, logEnd, RequestRecord, slowClients } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
 
-/** The header Content-Type of each format. */
+/** Content-Type. */
 const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
   ndjson: 'application/x-ndjson',
   csv: 'text/csv; charset=utf-8; header=present'
@@ -29,10 +29,10 @@ const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
 
 export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamFormat[]
 
-/** What a client asks for in the header Accept. */
+/** In the header Accept. */
 export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
 
-/** Media type -> format; undefined for an answer that is not a stream. */
+/** Media type -> format; undefined for a response that is not a stream. */
 const FORMATS = new Map<string, StreamFormat | undefined>([
   ...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const),
   ['application/json', undefined]
@@ -41,10 +41,7 @@ const FORMATS = new Map<string, StreamFormat | undefined>([
 /** The names of formats, each of which is a part of its media type. */
 const NAMED = new RegExp(STREAM_FORMATS.join('|'), 'i')
 
-/**
- * Splits a header where it has the separator outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may
- * send one of any form.
- */
+/** Outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may send one of any form. */
 function split (text: string, separator: string): string[] {
   const parts: string[] = []
   let from = 0
@@ -62,7 +59,7 @@ function split (text: string, separator: string): string[] {
   return parts
 }
 
-/** The quality among the parameters of a type; 1 if there is none. */
+/** 1 without the parameter. */
 function qualityOf (parameters: readonly string[]): number {
   for (const parameter of parameters) {
     const [name = '', value = ''] = split(parameter, '=')
@@ -71,7 +68,7 @@ function qualityOf (parameters: readonly string[]): number {
   return 1
 }
 
-/** The format that a header Accept prefers to JSON; undefined for JSON. Types with `*` name none. */
+/** Undefined if the header prefers JSON. Types with `*` name none. */
 export function findFormat (accept: string | undefined): StreamFormat | undefined {
   // the common case
   if (accept === undefined || !NAMED.test(accept)) return undefined
@@ -88,10 +85,7 @@ export function findFormat (accept: string | undefined): StreamFormat | undefine
 
 const NOT_OF_STREAMS = fieldsWith('needsAllRows')
 
-/**
- * Takes `limit`, which may be any number of rows up to `most`, out of the body of a select. Returns the refusal, not
- * thrown.
- */
+/** `limit` of a select may be any number of rows up to `most`. Returns the refusal, not thrown. */
 function takeLimit (
   given: object,
   most: number | undefined
@@ -111,10 +105,7 @@ function takeLimit (
 const isSelect = (body: unknown): body is object =>
   isObject(body) && (body as { verb?: unknown }).verb === 'select'
 
-/**
- * Checks the parsed body of a select, and separates its limit, which is `streamRows` at most. @throws INVALID_BODY,
- * LIMIT_OUT_OF_RANGE, and as other bodies
- */
+/** The limit of the select is `streamRows` at most. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE, and as other bodies */
 export function checkStreamBody (
   parsed: unknown,
   limits: BodyLimits & { readonly streamRows?: number | undefined }
@@ -132,12 +123,12 @@ export function checkStreamBody (
 
 export type Consistency = 'primary'
 
-/** The source of a consistency over HTTP, for messages. */
+/** For messages. */
 export const CONSISTENCY = 'The header "Row-Query-Consistency"'
 
 /**
- * Reads the requested consistency. Writes always go to the primary. Unknown values are refused, because ignoring them
- * could return stale rows. `source` names the header or field in messages. @throws INVALID_BODY
+ * Writes always go to the primary. Unknown values are refused, because ignoring them could return stale rows. `source`
+ * names the header or field in messages. @throws INVALID_BODY
  */
 export function readConsistency (verb: Verb, source: string, asked: unknown): Consistency | undefined {
   if (asked === undefined || verb !== 'select') return undefined
@@ -145,15 +136,13 @@ export function readConsistency (verb: Verb, source: string, asked: unknown): Co
   return 'primary'
 }
 
-// Answers a select with a stream of rows, and reports how it ended to the log and the metrics.
-
-/** The format and the limit that the header Accept and the body ask for. */
+/** As the header Accept and the body ask for them. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
  * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds
- * it for other answers. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns the
- * refusal instead of throwing it.
+ * it for other responses. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns
+ * the refusal, not thrown.
  */
 export function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
   const format = findFormat(request.headers.accept)
@@ -164,13 +153,13 @@ export function findWantedStream (request: FastifyRequest, most: number | undefi
   return { format, limit: taken.limit }
 }
 
-/** Sends the stream. @throws ServiceError if no row has been read */
+/** @throws ServiceError if no row has been read */
 export async function sendStream (
   request: FastifyRequest,
   reply: FastifyReply,
   { collectors, isOwnApp, ...wanted }: WantedStream & Pick<StreamRequest, 'access' | 'limits' | 'consistency'> & {
     readonly collectors: readonly Collector[]
-    /** Whether the app is that of the stand-alone server, which has no hooks of others. */
+    /** The app of the stand-alone server has no hooks of others. */
     readonly isOwnApp: boolean
   }
 ): Promise<FastifyReply> {
@@ -209,7 +198,9 @@ export async function sendStream (
   return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
 }
 
-/** Closes the connection instead of ending the answer, once the client has the rows that were read before the error. */
+/**
+ * Closes the connection instead of ending the response, once the client has the rows that were read before the error.
+ */
 const createCut = (stream: RowStream, response: FastifyReply['raw']) => (): void => {
   if (isClosed(response)) cut(stream, response)
   else response.write('', () => { cut(stream, response) })
@@ -223,7 +214,6 @@ function cut ({ readable }: RowStream, response: FastifyReply['raw'] | Http2Serv
   readable.destroy()
 }
 
-/** Records how a stream ended. */
 function describe (
   record: RequestRecord,
   { passed, bytes, failure }: RowStream,
@@ -247,24 +237,22 @@ function describe (
 // The method QUERY (RFC 10008): a POST that only reads, which proxies and clients may therefore repeat. Its responses
 // have an entity tag.
 
-// Entity tags (RFC 9110, section 8.8.3).
-
-/** Creates the tag of a representation from its pieces. */
+/** Of the pieces of a representation. */
 export function createTag (pieces: Iterable<Uint8Array>): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return toTag(hash)
 }
 
-/** The tag of the representation that was hashed. */
+/** Of the representation that was hashed. */
 export const toTag = (hash: Hash): string => `"${hash.digest('base64url')}"`
 
-/** Returns whether `If-None-Match` contains the current entity tag (RFC 9110, section 13.1.2). */
+/** RFC 9110, section 13.1.2. */
 export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
   return ifNoneMatch.split(',').some((each) => ['*', tag].includes(each.trim().replace(/^W\//, '')))
 }
 
-/** Whether the app has the method; Fastify lists it since 5.12. */
+/** Fastify lists the method since 5.12. */
 export const hasQuery = ({ supportedMethods }: FastifyInstance): boolean => supportedMethods.includes('QUERY')
 
 /** Says in each response to QUERY and OPTIONS which bodies QUERY has (RFC 10008, section 3). */
@@ -273,14 +261,14 @@ export const sendAcceptQuery: onSendHookHandler = ({ method }, reply, _payload, 
   done()
 }
 
-/** Completes the body of a select, whose verb may be left out. Refuses any other verb with INVALID_BODY. */
+/** The verb may be left out; any other is INVALID_BODY. */
 export const completeSelect: preValidationHookHandler = ({ body }, _reply, done) => {
   if (!isObject(body)) return done()
   if (!Object.hasOwn(body, 'verb')) body['verb'] = 'select'
   done(body['verb'] === 'select' ? undefined : onlySelects(['verb']))
 }
 
-/** Refuses operations that write or lock, and a dry run, with INVALID_BODY. */
+/** Operations that write or lock, and a dry run, are INVALID_BODY. */
 export const refuseWrites: preHandlerHookHandler = ({ body }, _reply, done) => {
   const { operations, dryRun } = body as OperationsBody
   for (const [index, { verb, lock }] of operations.entries()) {
@@ -315,8 +303,8 @@ function weakenIfEncoded (response: FastifyReply['raw']): void {
 const TAG_BYTES = 16
 
 /**
- * Sends the text of a response, or nothing (304) if the client has it already. The request has run in both cases, so
- * that only the transfer is saved.
+ * Sends nothing (304) if the client has the response already. The request has run nevertheless: only the transfer is
+ * saved.
  */
 export function sendTagged (
   { headers }: FastifyRequest,

@@ -1,4 +1,4 @@
-/** The table with the answers to requests with a key. It belongs to the service and is in no catalog. */
+/** The table of responses to requests with a key belongs to the service and is in no catalog. */
 import { type Column, KEYS_TABLE, OF_RESULT, type Table, type TableFacts } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
 import type { Dialect } from '../dialects/dialect.ts'
@@ -10,7 +10,6 @@ import {
 import type { Parameter } from '../types/column-type.ts'
 import { unknownType } from '../types/text.ts'
 
-/** The statements that create the table. */
 export const CREATE: Readonly<Record<Engine, string>> = {
   mysql: `create table ${KEYS_TABLE} (
   k binary(32) not null primary key,
@@ -30,7 +29,6 @@ create index ${KEYS_TABLE}_created on ${KEYS_TABLE} (created);
 `
 }
 
-/** The declarations of its columns. */
 const COLUMNS: Readonly<Record<Engine, ReadonlyArray<readonly [name: string, declaration: RegExp]>>> = {
   mysql: [
     ['k', /^binary\(32\)$/],
@@ -46,7 +44,7 @@ const COLUMNS: Readonly<Record<Engine, ReadonlyArray<readonly [name: string, dec
   ]
 }
 
-/** Finds the differences between the table of a database and that of `CREATE`. */
+/** Compared with `CREATE`. */
 export function findKeysTableProblems (
   { columns, primaryKey, indexes, transactional }: TableFacts,
   engine: Engine
@@ -107,22 +105,22 @@ const selectsAlone = statementsOf('select', { mysql: SELECT_ANSWER_ALONE, sqlite
 export const selectAnswer = ({ engine, traits }: Pick<Dialect, 'engine' | 'traits'>, key: Buffer): Statement =>
   (traits?.sharesLocks === false ? selectsAlone : selects)[engine](key)
 
-/** Parameter: the age in seconds. */
+/** Parameter: age in seconds. */
 const deleteOld = statementsOf('delete', DELETE_OLD)
 
-/** Deletes old keys in the background. */
+/** In the background. */
 export interface KeyCleanUp {
-  /** Records that a key was used, so that clean-ups run. */
+  /** Clean-ups run while keys are used. */
   noteUse (): void
   stop (): void
 }
 
-/** The interval of clean-ups while keys are used, and the delay of the first one, in milliseconds. */
+/** In milliseconds, also before the first clean-up. */
 const INTERVAL = 600_000
 
 /**
- * `lifetime`: how long a key is stored, in milliseconds. Several processes may clean up at once: each deletes a limited
- * number of the remaining rows at a time.
+ * `lifetime`: in milliseconds. Several processes may clean up at once: each deletes a limited number of the remaining
+ * rows at a time.
  */
 export function createKeyCleanUp (
   dialect: Dialect,

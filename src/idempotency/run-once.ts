@@ -1,5 +1,5 @@
 /**
- * Runs a request with a key once. One transaction inserts the key, does the work, stores the answer and commits. A
+ * Runs a request with a key once. One transaction inserts the key, does the work, stores the response and commits. A
  * second request with the key waits for the first one: in the same process without a connection, in another process for
  * the lock on the row.
  */
@@ -18,18 +18,18 @@ import { insertReservation, type KeyCleanUp, selectAnswer, updateAnswer } from '
 
 // The header `Idempotency-Key`: the requests that may have one, and the comparison of requests.
 
-/** The key of a request, as the client sent it. */
+/** As the client sent it. */
 interface RequestKey {
   readonly text: string
-  /** SHA-256 of the bytes of the body. */
+  /** SHA-256 of its bytes. */
   readonly body: string
 }
 
-/** A key that a request reserves, as it is stored: hashes of 32 bytes. */
+/** As it is stored: hashes of 32 bytes. */
 export interface Reservation {
-  /** The hash of the key and its owner. */
+  /** A hash of the key and its owner. */
   readonly key: Buffer
-  /** The hash of the request; final when `complete` has run. No getter: V8 would keep the import's plan for long. */
+  /** A hash; final when `complete` has run. No getter: V8 would keep the import's plan for long. */
   request (): Buffer
   /** Reads the rest of a body whose hash is known only at its end. Omitted if the body has been read. */
   readonly complete?: () => Promise<void>
@@ -55,7 +55,7 @@ export function readKey ({
 
 export const hashBody = (bytes: Buffer): string => hash('sha256', bytes)
 
-/** The caller that sends keys; other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
+/** Other callers may use the same keys. `owner`: undefined for a JWT without a subject. */
 interface KeyOwner { readonly owner: string | undefined }
 
 /** The table of the path, or a named request; undefined for several operations. */
@@ -69,7 +69,7 @@ export function createReservation ({ key, grant, database, path, tables }: {
   readonly grant: KeyOwner
   readonly database: string
   readonly path: RequestPath | undefined
-  /** The tables that the request uses, as the grant sees them. */
+  /** As the grant sees them. */
   readonly tables: readonly Table[]
 }): Reservation {
   const { owner } = grant
@@ -85,9 +85,7 @@ const digest = (parts: unknown): Buffer =>
     'buffer'
   )
 
-/**
- * Describes what a grant allows on a table: the columns that it sees and may write, and its rules with their values.
- */
+/** The columns that it sees and may write, and its rules with their values. */
 function describe ({ name, columns, granted }: Table): unknown {
   if (granted === undefined) return name
   const { writable, rules, parents } = granted
@@ -108,29 +106,29 @@ function tryRules (
   }
 }
 
-/** How long a request waits for another one with its key, in milliseconds. */
+/** For another request with the key, in milliseconds. */
 const PATIENCE = 2000
-/** Maximum number of waiting requests for all keys of a database. */
+/** Requests for all keys of a database. */
 const MAX_WAITING = 1000
-/** Maximum size of a stored answer, in bytes. */
+/** Of a stored response, in bytes. */
 const MAX_ANSWER = 2 ** 20
 
 interface Once {
   readonly answer: string | Buffer
-  /** Whether an earlier request has done the work. */
+  /** An earlier request has done the work. */
   readonly isReplayed: boolean
 }
 
 interface Done { readonly request: Buffer, readonly answer: string | Buffer }
 
-/** The keys of one database that requests of this process are using. */
+/** By requests of this process, in one database. */
 export class KeysInUse {
   readonly #running = new Map<string, PromiseWithResolvers<Done | undefined>>()
   #waiting = 0
 
   /**
-   * Waits until no other request of this process uses the key. Returns the answer of the other request, if it has one;
-   * otherwise the key is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
+   * Waits until no other request of this process uses the key. Returns its response, if it has one; otherwise the key
+   * is in use until `end`. @throws IDEMPOTENCY_IN_PROGRESS, OVERLOADED, IDEMPOTENCY_KEY_REUSED
    */
   async begin (reservation: Reservation): Promise<Once | undefined> {
     const name = reservation.key.toString('latin1')
@@ -227,7 +225,7 @@ async function runInTransaction (
   }
 }
 
-/** Reserves the key, or returns the answer that is stored under it. */
+/** Or returns what is stored under the key. */
 async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reservation): Promise<Done | undefined> {
   try {
     await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request()), undefined, PATIENCE)
@@ -240,7 +238,6 @@ async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reser
   return found ?? await reserveKey(tx, dialect, reservation)
 }
 
-/** Takes the only row of a select from the table of keys. */
 class StoredAnswer extends RowCounter {
   done: Done | undefined
 
@@ -276,24 +273,22 @@ function toReservationError (error: unknown): unknown {
   return LATE.has(code) && reason !== 'CLIENT_GONE' ? inProgress() : error
 }
 
-/** A database with its idempotency keys. */
 export interface KeyedDatabase {
   readonly name: string
   readonly dialect: Dialect
-  /** The keys that requests of this process are using, and the clean-up of old ones. */
+  /** By requests of this process; old keys are removed. */
   readonly keysInUse: KeysInUse
   readonly keyCleanUp: KeyCleanUp
 }
 
-/** The additional fields of a request with an idempotency key. */
 export interface Keyed {
   readonly key?: RequestKey | undefined
-  /** Called if the answer is that to an earlier request. */
+  /** The response is that to an earlier request. */
   readonly onReplay?: (() => void) | undefined
 }
 
 /**
- * Runs `work` in a transaction. With a key it may return the answer to an earlier request instead. @throws as runOnce;
+ * Runs `work` in a transaction. With a key it may return the response to an earlier request. @throws as runOnce;
  * NOT_SUPPORTED with a key for a table without transactions
  */
 export async function transactOnce (
@@ -301,7 +296,7 @@ export async function transactOnce (
     readonly grant: KeyOwner
     readonly database: KeyedDatabase
     readonly path: RequestPath | undefined
-    /** The tables that are used, as the grant sees them. */
+    /** As the grant sees them. */
     readonly tables: readonly Table[]
     readonly transaction: TransactionOptions
     /** For a body whose hash is known only at its end: the hash so far, and what reads the rest. */

@@ -1,7 +1,4 @@
-/**
- * Reads batches of rows from a stream of bytes, no faster than they are taken: the stream is paused while a complete
- * batch waits.
- */
+/** Batches are read no faster than they are taken: the stream is paused while a complete batch waits. */
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { at, bodyIncomplete, bodyTooLarge, invalidBody, requestTimeout, type ServiceError } from '../errors.ts'
@@ -23,24 +20,24 @@ const [LF, CR] = [0x0a, 0x0d] as const
 
 export interface Batch<Row = unknown> {
   readonly rows: Row[]
-  /** The first line of each row. */
+  /** Of each row. */
   readonly lines: number[]
-  /** The index of the first row among all. */
+  /** Of the first row, among all. */
   readonly first: number
-  /** The line in which the last row ends. */
+  /** Of the last row. */
   lastLine: number
-  /** The size of the rows in bytes. */
+  /** Of the rows, in bytes. */
   size: number
 }
 
 export interface BatchLimits {
-  /** Maximum size of a row, in bytes. */
+  /** In bytes. */
   readonly rowSize: number
-  /** Maximum number of rows. */
+  /** The most in a batch. */
   readonly rows: number
-  /** How long to wait for bytes, in milliseconds. */
+  /** For bytes, in milliseconds. */
   readonly timeout: number
-  /** The line of the first row that is passed on; 1 if omitted. */
+  /** Of the first row that is passed on; 1 if omitted. */
   readonly fromLine?: number
 }
 
@@ -50,7 +47,7 @@ export class BatchReader<Row = unknown> {
   readonly #stream: Readable
   readonly #parser: RowParser<Row>
   readonly #limits: BatchLimits
-  /** Small chunks that have not been decoded. */
+  /** Not decoded. */
   readonly #small = Buffer.allocUnsafeSlow(PIECE)
   #smallLength = 0
   #smallTimer: NodeJS.Timeout | undefined
@@ -58,18 +55,17 @@ export class BatchReader<Row = unknown> {
   #chunk: Buffer = Buffer.alloc(0)
   #text = ''
   #position = 0
-  /** Whether each character of the text is one byte. */
+  /** Each character of the text is one byte. */
   #isAscii = true
-  /** The size of the row that is being read. */
+  /** Of the row that is being read. */
   #rowSize = 0
   #count = 0
   #batch: Batch<Row>
   #waiter: Waiter<Row> | undefined
   #timer: NodeJS.Timeout | undefined
   #hasEnded = false
-  /** Whether bytes are left that can be decoded. */
+  /** Bytes are left that can be decoded. */
   #isResting = false
-  /** Whether the last row has been parsed. */
   #isParsed = false
   #isFirst = true
   #failure: { readonly error: unknown } | undefined
@@ -77,7 +73,6 @@ export class BatchReader<Row = unknown> {
   #isInvalid = false
   /** Bytes that have been read. */
   bytes = 0
-  /** Called with the bytes that have been read. */
   onBytes: (bytes: Buffer) => void = () => {}
 
   constructor (stream: Readable, parser: RowParser<Row>, limits: BatchLimits) {
@@ -90,8 +85,8 @@ export class BatchReader<Row = unknown> {
   }
 
   /**
-   * Returns the next batch; undefined after the last one. @throws INVALID_BODY, INVALID_JSON, BODY_TOO_LARGE,
-   * REQUEST_TIMEOUT; the reason of `fail`
+   * Undefined after the last batch. @throws INVALID_BODY, INVALID_JSON, BODY_TOO_LARGE, REQUEST_TIMEOUT; the reason of
+   * `fail`
    */
   next (): Promise<Batch<Row> | undefined> {
     const waiter: Waiter<Row> = this.#waiter = Promise.withResolvers()
@@ -100,7 +95,7 @@ export class BatchReader<Row = unknown> {
     return waiter.promise
   }
 
-  /** Ends reading with an error; the stream stays as it is. */
+  /** The stream stays as it is. */
   readonly fail = (error: unknown): void => {
     if (this.#failure !== undefined) return
     this.#failure = { error }
@@ -108,7 +103,7 @@ export class BatchReader<Row = unknown> {
     this.#settle((waiter) => waiter.reject(error))
   }
 
-  /** Postpones the time limit, when bytes have arrived that are not decompressed yet. */
+  /** Postpones the time limit: bytes have arrived that are not decompressed yet. */
   readonly noteProgress = (): void => { this.#timer?.refresh() }
 
   #detach (): void {
@@ -176,7 +171,7 @@ export class BatchReader<Row = unknown> {
     if (!this.#hasEnded) this.fail(bodyIncomplete())
   }
 
-  /** Advances, and continues with the next bytes, or after other work of the process. */
+  /** With the next bytes, or after other work of the process. */
   #proceed (): void {
     if (this.#isResting) return
     this.#advance()
@@ -190,7 +185,7 @@ export class BatchReader<Row = unknown> {
     } else this.#stream.resume()
   }
 
-  /** Parses until a batch that somebody waits for is complete, or until more bytes are needed. */
+  /** Until a batch that somebody waits for is complete, or more bytes are needed. */
   #advance (): void {
     if (this.#waiter === undefined) return
     if (this.#failure !== undefined) {
@@ -206,7 +201,7 @@ export class BatchReader<Row = unknown> {
     }
   }
 
-  /** Whether everything has been parsed and passed on. */
+  /** Everything has been parsed and passed on. */
   get #isComplete (): boolean {
     return this.#isParsed && this.#batch.rows.length === 0
   }
@@ -251,7 +246,7 @@ export class BatchReader<Row = unknown> {
     return this.#batch.rows.length === 0 ? undefined : this.#takeBatch()
   }
 
-  /** Adds a row. Returns the batch if that is complete; a row that does not fit begins the next one. */
+  /** Returns the batch if it is complete; a row that does not fit begins the next one. */
   #addRow (row: Row): Batch<Row> | undefined {
     const { rowLine, lastLine } = this.#parser
     const size = this.#rowSize
@@ -285,12 +280,12 @@ export class BatchReader<Row = unknown> {
     return atLine(error, this.#parser.rowLine)
   }
 
-  /** `bytes`: those of the line. */
+  /** `bytes`: of the line. */
   #notUtf8 (bytes: Buffer): ServiceError {
     return atLine(invalidBody(`The body is not UTF-8: ${describeByte(bytes)}`), this.#parser.line)
   }
 
-  /** Decodes the next bytes. Returns whether there is text. @throws INVALID_BODY for a file of another kind */
+  /** Returns whether there is text. @throws INVALID_BODY for a file of another kind */
   #decode (): boolean {
     this.#text = ''
     this.#position = 0
@@ -319,7 +314,7 @@ export class BatchReader<Row = unknown> {
   }
 }
 
-/** The number of bytes before `end` that begin a character which ends behind it. */
+/** Bytes before `end` that begin a character which ends behind it. */
 function incompleteAt (bytes: Buffer, end: number): number {
   for (let back = 1; back <= 3 && back <= end; back++) {
     const byte = bytes[end - back] as number
@@ -329,7 +324,7 @@ function incompleteAt (bytes: Buffer, end: number): number {
   return 0
 }
 
-/** The length of the lines before the first one that is not UTF-8. */
+/** Before the first line that is not UTF-8, in bytes. */
 function validLines (bytes: Buffer): number {
   let start = 0
   for (let index = 0; index < bytes.length; index++) {

@@ -1,6 +1,6 @@
 /**
- * Parses CSV (RFC 4180) in parts of any size. The state is inside a cell, so that a cell that arrives in many parts is
- * not read again with each of them.
+ * CSV (RFC 4180) in parts of any size. The state is inside a cell, so that a cell that arrives in many parts is not
+ * read again with each of them.
  */
 import type { TSchema } from '@sinclair/typebox'
 import type { Column, Table } from '../catalog/catalog.ts'
@@ -15,10 +15,10 @@ export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';'
 
 const [LF, CR, QUOTE] = [0x0a, 0x0d, 0x22] as const
 
-/** The largest header, in characters: a cell takes many times the memory of its text. */
+/** In characters: a cell takes many times the memory of its text. */
 const MAX_HEADER = 1_048_576
 
-/** The cells of a row; null for a cell with nothing, which is NULL. */
+/** Null for a cell with nothing, which is NULL. */
 export type CsvCells = ReadonlyArray<string | null>
 
 export class CsvParser implements RowParser<CsvCells> {
@@ -26,14 +26,14 @@ export class CsvParser implements RowParser<CsvCells> {
   #names: readonly string[] = []
   #headerLength = 0
   #state: 'start' | 'plain' | 'quoted' | 'afterQuote' = 'start'
-  /** The text of the cell so far. */
+  /** Of the cell so far. */
   #text = ''
   #cells: Array<string | null> = []
-  /** The number of cells so far; those beyond the header are not kept. */
+  /** Cells so far; those beyond the header are not kept. */
   #width = 0
-  /** The line in which the quotes of the cell have begun. */
+  /** In which the quotes of the cell have begun. */
   #quoteLine = 1
-  /** Whether the last character was a CR, so that a LF belongs to it. */
+  /** A LF belongs to the CR before it. */
   #isAfterCr = false
   #count = 0
   #isOverLine = false
@@ -41,17 +41,16 @@ export class CsvParser implements RowParser<CsvCells> {
   line = 1
   rowLine = 1
   lastLine = 0
-  /** Called with the names of the header. @throws ServiceError */
+  /** With the header. @throws ServiceError */
   onNames: (names: readonly string[]) => void = () => {}
-  /** The line of the header. */
   headerLine = 1
 
-  /** `separator`: one of the characters of SEPARATORS. */
+  /** `separator`: of SEPARATORS. */
   constructor (separator = ',') {
     this.#separator = separator.charCodeAt(0)
   }
 
-  /** The names of the header; none until it has been read. */
+  /** None until the header has been read. */
   get names (): readonly string[] {
     return this.#names
   }
@@ -113,7 +112,7 @@ export class CsvParser implements RowParser<CsvCells> {
     return this.#endCell(text, end)
   }
 
-  /** Reads up to the last character of a cell, or to the end of the text. */
+  /** Up to the last character of a cell, or to the end of the text. */
   #readQuoted (text: string, from: number): number {
     let part = ''
     let start = from
@@ -131,7 +130,7 @@ export class CsvParser implements RowParser<CsvCells> {
     return end + 1
   }
 
-  /** Counts the ends of lines in a part of a cell. */
+  /** In a part of a cell. */
   #countLines (part: string): void {
     if (part === '') return
     if (part.includes('\n') || part.includes('\r')) {
@@ -156,7 +155,7 @@ export class CsvParser implements RowParser<CsvCells> {
     return from + 1
   }
 
-  /** Ends a cell at its separator or at the end of its row. Returns the position after that. */
+  /** At its separator or at the end of its row. Returns the position after that. */
   #endCell (text: string, end: number): number {
     const code = text.charCodeAt(end)
     if (code === this.#separator) this.#pushCell()
@@ -232,11 +231,11 @@ function namesOf (cells: ReadonlyArray<string | null>, line: number): string[] {
   return [...names]
 }
 
-// Converts the cells of CSV to values. Cells have the text form in which a stream shows values.
+// Cells have the text form in which a stream shows values.
 
 /**
- * Looks up the columns of a header. A header of one name that is not a column may have another separator, which the
- * message then says. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
+ * The message says if a header of one name that is not a column may have another separator. @throws COLUMN_NOT_FOUND,
+ * COLUMN_NOT_WRITABLE
  */
 export function findColumns (table: Table, names: readonly string[], separator: string): Column[] {
   return names.map((name) => {
@@ -255,7 +254,7 @@ export function findColumns (table: Table, names: readonly string[], separator: 
 const findSeparator = (name: string, separator: string): string | undefined =>
   [...SEPARATORS].find(([, character]) => character !== separator && name.includes(character))?.[0]
 
-/** Converts rows to the parameters of an insert. @throws INVALID_VALUE, BODY_TOO_LARGE, with the path of the cell */
+/** @throws INVALID_VALUE, BODY_TOO_LARGE, with the path of the cell */
 export function readCells (rows: readonly CsvCells[], columns: readonly Column[]): ReadRows {
   const readers = columns.map(readerOf)
   return {
@@ -277,12 +276,12 @@ export function readCells (rows: readonly CsvCells[], columns: readonly Column[]
   }
 }
 
-/** The characters of a cell that a message shows. */
+/** Characters of a cell in a message. */
 const SHOWN = 40
 /** Numbers as people of many countries write them. */
 const WITH_COMMA = /^\s*[-+]?[\d.\s]*\d,\d+\s*$/
 
-/** The message of a refused cell: what JSON alone has is left out of the reason. */
+/** What JSON alone has is left out of the reason. */
 function describeCell (text: string | null, reason: string, { type }: Column): string {
   const plain = reason.replace(/,? (?:as a string or a number|or a string of digits)$/, '')
   if (text === null) return plain
@@ -311,7 +310,7 @@ function readerOf (column: Column): ReadCell {
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-/** Whole numbers that are exact in a double. */
+/** They are exact in a double. */
 const SMALL = /^(?:0|-?[1-9]\d{0,14})$/
 
 function readScalar (text: string): unknown {
@@ -334,15 +333,11 @@ function parseCell (text: string): unknown {
   return value
 }
 
-/**
- * Converts the text form of a value that is not NULL to JSON, as an unquoted cell. Without a column: JSON text. @throws
- * ValueRefused, BODY_TOO_LARGE
- */
+/** As an unquoted cell, not NULL. Without a column: JSON text. @throws ValueRefused, BODY_TOO_LARGE */
 export function readText (column: Column | undefined, text: string): unknown {
   if (column === undefined || column.type.structured) return parseCell(text)
   return takesText(column.type.schema) ? text : readScalar(text)
 }
 
-/** Whether texts are values of the type. */
 const takesText = ({ type, anyOf }: TSchema): boolean =>
   type === 'string' || (anyOf as TSchema[] | undefined)?.some(takesText) === true

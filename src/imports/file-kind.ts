@@ -4,7 +4,7 @@ const SAVE = 'in a spreadsheet, save it as "CSV UTF-8"'
 const UTF_16 = `text in UTF-16: save it in UTF-8; ${SAVE}`
 const WORKBOOK = `a workbook: ${SAVE}`
 
-/** The first bytes of files that people send in place of a text. */
+/** Of files that people send in place of a text. */
 const BEGINNINGS: ReadonlyArray<readonly [bytes: readonly number[], kind: string]> = [
   [[0x50, 0x4b, 0x03, 0x04], `an XLSX or ZIP file: ${SAVE}, or unpack it`],
   [[0xd0, 0xcf, 0x11, 0xe0], WORKBOOK],
@@ -14,10 +14,10 @@ const BEGINNINGS: ReadonlyArray<readonly [bytes: readonly number[], kind: string
   [[0xfe, 0xff], UTF_16]
 ]
 
-/** The bytes that `findKind` looks at. */
+/** Bytes that `findKind` looks at. */
 export const BEGINNING = 4
 
-/** What a file is that begins with these bytes; undefined for what may be text in UTF-8. */
+/** Undefined for what may be text in UTF-8. */
 export function findKind (bytes: Buffer): string | undefined {
   const known = BEGINNINGS.find(([beginning]) => beginning.every((byte, index) => bytes[index] === byte))
   if (known !== undefined) return known[1]

@@ -1,28 +1,26 @@
-/** What parses the rows of an import, in parts of any size. */
 import { bodyTooLarge, type ServiceError, withDetails, at, invalidBody, invalidJson } from '../errors.ts'
 import { findSyntaxError, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 
 export interface RowParser<Row = unknown> {
-  /** The row that the last call has completed. */
+  /** The last call has completed it. */
   readonly row: Row | undefined
-  /** Whether no row has begun. */
+  /** No row has begun. */
   readonly isBetween: boolean
-  /** The current line, from 1, as an editor counts. */
+  /** From 1, as an editor counts. */
   readonly line: number
-  /** The first line of `row`, or of the row that has begun. */
+  /** Of `row`, or of the row that has begun. */
   readonly rowLine: number
-  /** The last line of the last row. */
   readonly lastLine: number
   /**
-   * Reads the text from a position to the end of a row or of another line, or to its own end. Returns the position
-   * after that. @throws INVALID_BODY, INVALID_JSON
+   * To the end of a row or of another line, or of the text. Returns the position after that. @throws INVALID_BODY,
+   * INVALID_JSON
    */
   read (text: string, from: number): number
   /** Ends the text, which may complete a row. @throws as `read` */
   end (): void
 }
 
-/** Adds the line to the details of an error. */
+/** In the details of an error. */
 export function atLine (error: ServiceError, line: number): ServiceError {
   const { details, message } = error
   return withDetails(error, ...(details.length === 0 ? [{ path: '', message }] : details).map((detail) => ({
@@ -31,15 +29,15 @@ export function atLine (error: ServiceError, line: number): ServiceError {
   })))
 }
 
-/** Texts of up to so many characters are not scanned for items. */
+/** Shorter texts are not scanned for items. */
 const SMALL = 262_144
 
-/** Maximum number of items of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
+/** Of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
 const MAX_ITEMS = 1_000_000
-/** Maximum number of names in one JSON text: in objects that differ in their names, each takes three hundred bytes. */
+/** In one JSON text: in objects that differ in their names, each takes three hundred bytes. */
 const MAX_NAMES = 250_000
 
-/** Scans JSON text, and refuses it if its value would take much more memory than its bytes. @throws BODY_TOO_LARGE */
+/** Refuses JSON whose value would take much more memory than its bytes. @throws BODY_TOO_LARGE */
 export function lookOverValue (text: string): ReturnType<typeof lookOver> {
   let items = 0
   for (let index = 0; text.length > SMALL && index < text.length; index++) {
@@ -58,7 +56,7 @@ function tooMany (most: number, what: string): ServiceError {
   return error
 }
 
-// Parses lines of JSON objects (NDJSON), in parts of any size.
+// NDJSON, in parts of any size.
 
 export type JsonRow = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 /**
- * Inserts the rows of an import batch by batch. Each batch is planned and executed like the body of an insert; one
- * transaction contains all of them, or one each. A transaction, because a deadlock then runs the batch again, and
- * because only a connection that is lost during COMMIT leaves open what has happened.
+ * Each batch is planned and executed like the body of an insert; one transaction contains all of them, or one each. A
+ * transaction, because a deadlock then runs the batch again, and because only a connection that is lost during COMMIT
+ * leaves open what has happened.
  */
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
@@ -35,38 +35,38 @@ export interface ImportRequest extends Keyed {
   readonly access: Access
   readonly options: ImportOptions
   readonly limits: RequestLimits
-  /** How long to wait for bytes, in milliseconds. */
+  /** For bytes, in milliseconds. */
   readonly bodyTimeout: number
-  /** The line of the first row that is written; 1 if omitted. */
+  /** Of the first row that is written; 1 if omitted. */
   readonly fromLine?: number
   readonly client?: Client | undefined
   readonly record?: RequestRecord | null | undefined
-  /** The open transaction of the app in which the whole runs. */
+  /** Of the app: the whole runs in it. */
   readonly within?: Transaction
-  /** Whether the hook for writes runs the import itself, so that it is not called. */
+  /** The hook for writes runs the import itself, and is not called. */
   readonly isOfHook?: boolean
 }
 
-/** The sums of the answers to all batches. */
+/** Of all batches. */
 interface Counts { inserted: number, updated: number, unchanged: number }
 
 /** How long an import in one transaction on SQLite may wait for its client in all, because other writes wait, too. */
 const PATIENCE = 5000
 
-/** An import that has been checked as far as it can be without its rows. */
+/** Checked as far as it can be without its rows. */
 export class Import {
   readonly #request: ImportRequest
-  /** The table as the grant sees it. */
+  /** As the grant sees it. */
   readonly #table: Table
   readonly #parser: CsvParser | NdjsonParser
   #reader: BatchReader | undefined
   #counts: Counts = { inserted: 0, updated: 0, unchanged: 0 }
-  /** The rows that have been written, and the line in which they end. */
+  /** Written, and the line in which they end. */
   #rows = 0
   #line = 0
   #patience = PATIENCE
   #failure: unknown
-  /** When the time limit of the whole ends, as `performance.now()`. */
+  /** For the whole, by `performance.now()`. */
   #deadline = Infinity
 
   /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
@@ -94,17 +94,17 @@ export class Import {
     if (parser instanceof CsvParser) parser.onNames = () => { this.#columnsOf(table, parser) }
   }
 
-  /** Bytes that have been read. */
+  /** That have been read. */
   get bytes (): number {
     return this.#reader?.bytes ?? 0
   }
 
-  /** The rows that have been written and, with a transaction for each batch, committed. */
+  /** Written and, with a transaction for each batch, committed. */
   get committed (): Committed {
     return { rows: this.#rows, line: this.#line }
   }
 
-  /** Ends the import after its running statement. */
+  /** After the running statement. */
   fail (error: unknown): void {
     this.#failure ??= error
     this.#reader?.fail(error)
@@ -115,10 +115,7 @@ export class Import {
     this.#reader?.noteProgress()
   }
 
-  /**
-   * Reads the rows and inserts them. Returns the body of the response. @throws ServiceError, with `committed` if
-   * batches are committed one by one
-   */
+  /** Returns the body of the response. @throws ServiceError, with `committed` if batches are committed one by one */
   async run (stream: () => Readable): Promise<string | Buffer> {
     const { access: { database, grant }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
     database.streams.add(this, principalOf(grant), 'imports')
@@ -203,7 +200,7 @@ export class Import {
     }
   }
 
-  /** The options of a transaction, which has the rest of the time of the whole. */
+  /** The transaction has the rest of the time of the whole. */
   get #transaction (): TransactionOptions {
     const { options: { dryRun }, client } = this.#request
     const timeLimit = Math.max(1, this.#deadline - performance.now())
@@ -211,7 +208,7 @@ export class Import {
     return { readOnly: false, isolation, dryRun, client, timeLimit }
   }
 
-  /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */
+  /** By the catalog as it is now. @throws ServiceError, with the places of the rows */
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
     // parsing a long row has taken its time
@@ -239,7 +236,7 @@ export class Import {
     }
   }
 
-  /** Waits for the next batch. @throws the reason why the import ends */
+  /** @throws the reason why the import ends */
   async #take (batches: Batches): Promise<Batch | undefined> {
     if (this.#failure !== undefined) throw this.#failure
     const { access: { database: { dialect } }, options } = this.#request
@@ -254,7 +251,7 @@ export class Import {
     }
   }
 
-  /** The columns of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+  /** Of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
   #columnsOf (table: Table, { names, headerLine }: CsvParser): Column[] {
     try {
       return findColumns(table, names, this.#request.options.separator)
@@ -263,7 +260,7 @@ export class Import {
     }
   }
 
-  /** Counts a batch that has been written. */
+  /** It has been written. */
   #note ({ rows, lastLine }: Batch, answer: string | Buffer): void {
     this.#rows += rows.length
     this.#line = lastLine
@@ -287,10 +284,9 @@ export class Import {
   }
 }
 
-/** The batch that is to be written, while the one after it is read. */
+/** One is written, while the one after it is read. */
 class Batches {
   readonly #reader: BatchReader
-  /** The batch that is written, and the next one. */
   #current: Promise<Batch | undefined>
   #next: Promise<Batch | undefined> | undefined
 
@@ -312,7 +308,7 @@ class Batches {
     this.#next.catch(() => {})
   }
 
-  /** Called when the current batch has been written. */
+  /** The current batch has been written. */
   advance (): void {
     this.#current = this.#next as Promise<Batch | undefined>
     this.#prefetch()
@@ -324,7 +320,7 @@ const bodyOf = (data: readonly object[], onConflict: OnConflict | undefined): In
 
 const ROW = /^\/data\/(\d+)/
 
-/** Adds the place of the batch to the details of an error about one of its rows. */
+/** In an error about one of its rows. */
 function placed (error: unknown, { lines, first }: Batch): unknown {
   // an error of the header has its line
   if (!isServiceError(error) || error.details.some(({ line }) => line !== undefined)) return error
@@ -348,10 +344,10 @@ function inHeader (error: unknown): unknown {
   return error
 }
 
-/** The characters of a value that a message shows. */
+/** Characters of a value in a message. */
 const SHOWN = 40
 
-/** Adds the refused value of a row of NDJSON to the message. */
+/** In NDJSON. */
 function showValue (error: unknown, { rows }: Batch): unknown {
   if (!isServiceError(error) || error.code !== 'INVALID_VALUE') return error
   const [{ path = '', message = '' } = {}] = error.details
@@ -362,21 +358,19 @@ function showValue (error: unknown, { rows }: Batch): unknown {
   return at(path, error)
 }
 
-// The options of an import, which a request has in its query string.
-
 export type ImportFormat = 'csv' | 'ndjson'
 
 export interface ImportOptions {
   readonly format: ImportFormat
   readonly onConflict: OnConflict | undefined
   readonly dryRun: boolean
-  /** Whether one transaction contains all rows, or each batch has its own. */
+  /** One transaction contains all rows, or each batch has its own. */
   readonly transaction: 'whole' | 'batch'
-  /** The character between two cells. */
+  /** Between two cells. */
   readonly separator: string
 }
 
-/** The options of each format. */
+/** By format. */
 export const OPTIONS = {
   csv: ['onConflict', 'set', 'dryRun', 'transaction', 'separator'],
   ndjson: ['onConflict', 'set', 'dryRun', 'transaction']
@@ -384,7 +378,7 @@ export const OPTIONS = {
 
 const refuse = (name: string, message: string): ServiceError => at('', invalidBody(`The option "${name}" ${message}`))
 
-/** Reads the options of a query string, each of which may appear once. @throws INVALID_BODY */
+/** Each option may appear once. @throws INVALID_BODY */
 export function readImportOptions (format: ImportFormat, query: Iterable<readonly [string, string]>): ImportOptions {
   const given = new Map<string, string>()
   for (const [name, value] of query) {
@@ -428,7 +422,7 @@ function readConflict (given: ReadonlyMap<string, string>): OnConflict | undefin
   }
 }
 
-/** Column names that are separated by commas. @throws INVALID_BODY */
+/** Separated by commas. @throws INVALID_BODY */
 function namesOf (option: string, text: string): string[] {
   const names = text.split(',')
   if (names.includes('')) throw refuse(option, 'must name columns, separated by commas')

@@ -1,4 +1,4 @@
-/** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
+/** With the same pipeline and the same errors as over HTTP. */
 import { Readable } from 'node:stream'
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
@@ -48,9 +48,7 @@ export interface ExecuteRequest {
   consistency?: unknown
 }
 
-/**
- * Converts a body as over HTTP, which also copies it. `find`: finds its first error. @throws INVALID_JSON, INVALID_BODY
- */
+/** As over HTTP; copies the body. `find`: its first error. @throws INVALID_JSON, INVALID_BODY */
 export function readBody<T> (given: unknown, find: FindBodyError): T {
   const body = clampNumbers(copyJson(given))
   const error = find(body)
@@ -58,7 +56,7 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
-/** Runs a request with the rights of a grant. @throws ServiceError */
+/** With the rights of a grant. @throws ServiceError */
 export async function executeAs (
   grant: Grant,
   { databases, limits }: InProcess,
@@ -90,15 +88,13 @@ const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
   'consistency'
 ])
 
-/** Returns `data` of the response. @throws ServiceError */
+/** Returns `data` of the response. */
 export async function execute (inProcess: InProcess, request: ExecuteRequest): Promise<unknown> {
   requireKnown(request, EXECUTE_OPTIONS, 'execute')
   return await executeWith(toCallGrant(request.grant), inProcess, request)
 }
 
-// Named requests of the host app without HTTP.
-
-/** The options of a call of a named request. */
+/** Of a call of a named request. */
 export interface NamedOptions {
   grant: CallGrant
   /** Type of integers beyond 2^53 in the result; `bigint` if omitted. */
@@ -108,7 +104,7 @@ export interface NamedOptions {
 
 const NAMED_OPTIONS: ReadonlySet<string> = new Set<keyof NamedOptions>(['grant', 'bigints', 'consistency'])
 
-/** Calls a named request, and returns `data` of its answer. @throws ServiceError */
+/** Returns `data` of the response. @throws ServiceError */
 export async function requestInProcess (
   named: NamedRequests | undefined,
   name: string,
@@ -198,9 +194,7 @@ export function bindGrant (inProcess: StreamInProcess, given: CallGrant) {
   return { select: call('select'), insert: call('insert'), update: call('update'), delete: call('delete'), stream }
 }
 
-// Imports of the host app without HTTP.
-
-/** A request for an import. */
+/** For an import. */
 export interface LoadRequest extends ImportFields {
   database: string
   table: string
@@ -211,24 +205,23 @@ export interface LoadRequest extends ImportFields {
 export type TransactionLoadRequest =
   Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
 
-/** The options within a transaction. */
+/** Within a transaction. */
 export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
   'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
 ])
 const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 
-/** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
+/** For rows, in milliseconds; the time limit of the import applies before. */
 const PATIENCE = 2 ** 31 - 1
 
 /**
- * Inserts the rows of a source of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt
- * within a transaction
+ * `source`: of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt within a transaction
  */
 export async function loadInProcess (
   { databases, limits, ...context }: {
     readonly databases: ReadonlyMap<string, Database>
     readonly limits: RequestLimits
-    /** The transaction that is open, if one is. */
+    /** The open transaction. */
     readonly within?: Transaction
     readonly isOfHook?: boolean
   },
@@ -257,7 +250,7 @@ export async function loadInProcess (
   }
 }
 
-/** @throws INVALID_BODY for options that only the whole transaction can have */
+/** @throws INVALID_BODY for options of the whole transaction */
 function requireWhole ({ transaction, dryRun }: ImportOptions): void {
   const name = transaction === 'batch' ? 'transaction: batch' : dryRun ? 'dryRun' : undefined
   if (name === undefined) return
@@ -284,7 +277,7 @@ export function readResponse (response: string | Buffer, plan: Plan | undefined,
   return data
 }
 
-/** Creates a function that reads a row of a plan from its JSON text. */
+/** From its JSON text. */
 export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
   const names = namesOf(plan)
   return (text) => {
@@ -301,7 +294,7 @@ const namesOf = (plan: Plan): RowNames => ({
   members: namesOfMembers(membersOf(plan))
 })
 
-/** The columns and members behind the names in a row. */
+/** Behind the names in a row. */
 interface RowNames {
   readonly columns: ReadonlyMap<string, Column>
   readonly members: ReadonlyMap<string, RowNames>
@@ -333,7 +326,7 @@ function convertRow (row: Values, { columns, members }: RowNames, bigints: Bigin
   }
 }
 
-/** Replaces numbers that were parsed as text, at any depth of a JSON value. */
+/** At any depth of a JSON value. */
 function convert (holder: object, key: string, value: unknown, large: Bigints | undefined): void {
   if (JSON.isRawJSON(value)) {
     // not an assignment, because the key can be `__proto__`

@@ -1,4 +1,3 @@
-/** The hook of a host app for writes. */
 import { TRAITS } from '../catalog/traits.ts'
 import { types } from 'node:util'
 import type { FastifyBaseLogger } from 'fastify'
@@ -27,7 +26,7 @@ import {
 import type { Bigints } from './field-types.ts'
 import type { LoadResult } from './requests.ts'
 
-// Runs requests of the host app in an open transaction.
+// The host app runs requests in an open transaction.
 
 /**
  * A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have
@@ -35,11 +34,10 @@ import type { LoadResult } from './requests.ts'
  */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
-/** The requests of one function of the host app. */
+/** Of one function of the host app. */
 interface Calls {
   /**
-   * Runs one request after the other. A refused request leaves the transaction as it was before. @throws ServiceError,
-   * InvalidGrant
+   * Runs one request after the other. A refused request leaves the transaction as it was before. @throws InvalidGrant
    */
   readonly execute: (request: TransactionRequest) => Promise<any>
   /** Inserts the rows of a source, while no other request runs. @throws as `execute`; what the source throws */
@@ -56,9 +54,9 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
   readonly database: Database
   readonly limits: RequestLimits
   readonly dryRun: boolean
-  /** Whether the hook for writes is called. */
+  /** The hook for writes is called. */
   readonly isHooked: boolean
-  /** Called if the tables of a request differ from the catalog. */
+  /** The tables of a request differ from the catalog. */
   readonly onStale: (stale: StaleAttempt) => void
   /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
   readonly before?: StaleAttempt | undefined
@@ -187,7 +185,7 @@ export type WriteEvent = {
  */
 export type OnWrite = (write: WriteEvent) => unknown
 
-/** Converts the function of a host app. `log`: gets its programming errors. */
+/** `log`: gets programming errors of the function. */
 export function createWriteHook (
   onWrite: OnWrite,
   limits: RequestLimits,
@@ -248,14 +246,14 @@ export function createWriteHook (
 /** The classes of the errors that JavaScript and Node throw for mistakes in a program. */
 const MISTAKES = [TypeError, ReferenceError, RangeError, SyntaxError, EvalError, URIError]
 
-/** Whether the hook has failed, and has not refused the write with an error of its own. */
+/** The hook has failed, and has not refused the write with an error of its own. */
 const isMistake = (error: unknown): boolean => MISTAKES.some((mistake) => error instanceof mistake)
 
 function refusalOf (cause: unknown, reason: string): ServiceError {
   return Object.assign(withReason(writeRefused(), reason), { cause })
 }
 
-/** Maximum length of a reason in the log, in characters. */
+/** In the log, in characters. */
 const MAX_REASON = 500
 
 /**
@@ -278,7 +276,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
   return refusalOf(error, reason)
 }
 
-/** Returns a copy with plain values in place of numbers as text and references. */
+/** With plain values in place of numbers as text and references. */
 function plainValue (value: unknown, references?: ReadonlyMap<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (references?.has(value) === true) return plainValue(references.get(value))

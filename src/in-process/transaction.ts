@@ -1,4 +1,3 @@
-/** Runs transactions of the host app. */
 import { ISOLATIONS } from '../../schemas/fields.ts'
 import type { CallGrant } from '../access/grant.ts'
 import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
@@ -152,12 +151,12 @@ export interface InProcessTransaction<Tables = any> {
   readonly attempt: number
   /**
    * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. A
-   * refused request leaves the transaction as it was before, and the next one may run. @throws ServiceError
+   * refused request leaves the transaction as it was before, and the next one may run.
    */
   readonly execute: TransactionExecute<Tables>
   /**
    * Inserts the rows of a source, as `load` does, as a part of the transaction; other requests wait. The time limit is
-   * that of the transaction. @throws ServiceError; what the source throws
+   * that of the transaction. @throws what the source throws
    */
   load(
     request: TransactionLoadRequest & { table: Name<Tables> },
@@ -175,8 +174,8 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof InProcessTransactionOptions>(
 
 /**
  * Runs `use` in a transaction: commits when it resolves, rolls back when it throws. `use` may run again after a
- * deadlock or if the tables have changed, so it must have no effects other than those of its requests. @throws
- * ServiceError; what `use` throws
+ * deadlock or if the tables have changed, so it must have no effects other than those of its requests. @throws what
+ * `use` throws
  */
 export async function runInProcess<T> (
   { databases, limits }: InProcess & { readonly limits: RequestLimits },

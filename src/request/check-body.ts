@@ -10,13 +10,10 @@ import {
   findUnused, type Part
 } from './check-fields.ts'
 
-/** Returns the first error of a parsed body. */
+/** Of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
-/**
- * `hasFields`: whether its members are fields, and not values of columns. @returns the parsed body, or INVALID_JSON
- * (not thrown)
- */
+/** `hasFields`: its members are fields, not values of columns. Returns INVALID_JSON, not thrown */
 export function parseBody (text: string, hasFields = true): unknown {
   try {
     const overview = lookOver(text)
@@ -76,7 +73,6 @@ function isWhole (text: string): boolean {
   return last === 0 || last <= whole.length + Number(exponent)
 }
 
-/** What has a verb. */
 const PARTS = {
   request: { name: 'The body', schemas: BODIES },
   inTransaction: {
@@ -91,7 +87,6 @@ const PARTS = {
   }
 } as const satisfies Readonly<Record<string, Part & { readonly name: string }>>
 
-/** Returns the function that finds the first error of a body. */
 export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 'request'): FindBodyError {
   const { name, ...part } = PARTS[kind]
   const byVerb = new Map<unknown, TObject>(Object.entries(part.schemas))
@@ -105,7 +100,7 @@ export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 
   }
 }
 
-/** Checks the members of a body that is otherwise valid. */
+/** The body is valid otherwise. */
 function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefined {
   const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], limits)) ??
     (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, limits) : undefined)
@@ -117,10 +112,7 @@ function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefine
   return invalid ?? (isGrouped ? findUnused(body) : undefined)
 }
 
-/**
- * Checks the body of a request with several operations: first its own fields, then each operation like the body of a
- * request to its table. `most`: the maximum number of operations.
- */
+/** First its own fields, then each operation like the body of a request to its table. `most`: operations. */
 export function createOperationsCheck (limits: BodyLimits, most: number): FindBodyError {
   const schema = operationsBody(most)
   const findBodyError = createBodyCheck(limits, 'operation')
@@ -135,7 +127,7 @@ export function createOperationsCheck (limits: BodyLimits, most: number): FindBo
   }
 }
 
-/** Adds the index of the operation to the details of an error. */
+/** In the details of an error. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
   const { details, message } = error
   const path = pointer('operations', index)

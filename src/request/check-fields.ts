@@ -1,4 +1,4 @@
-/** The fields of bodies and members: their check, which is faster than that of TypeBox, and their messages. */
+/** Fields of bodies and members are checked faster than by TypeBox, with messages of our own. */
 import { Kind, type TArray, type TObject, type TSchema, TypeRegistry } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
@@ -25,19 +25,19 @@ export interface Part { readonly schemas: Readonly<Record<Verb, TObject>>, reado
 
 interface Checked {
   readonly schema: TObject
-  /** The path of the object in the body. */
+  /** Of the object in the body. */
   readonly path?: Path
-  /** Set if the object has a verb. */
+  /** If the object has a verb. */
   readonly verb?: Verb
   /** Continues the message `"field" must be …` of fields that are not those of bodies. */
   readonly expected?: Readonly<Record<string, string>> | undefined
   readonly part?: Part
 }
 
-/** Compiled when they are first used. */
+/** When they are first used. */
 const checks = new WeakMap<TObject, TypeCheck<TObject>>()
 
-/** Finds the first error of an object of fields by its schema, not thrown. */
+/** By the schema. Not thrown. */
 export function findFieldError (given: Readonly<Record<string, unknown>>, checked: Checked): ServiceError | undefined {
   const { schema, path = [], verb, expected } = checked
   const violation = findViolation(given, schema)
@@ -87,10 +87,10 @@ function findViolation (given: Readonly<Record<string, unknown>>, schema: TObjec
   return { steps: stepsOf(path), type, violated }
 }
 
-/** Whether the keys of a value must not be listed again. */
+/** Its keys must not be listed again. */
 const isCrowd = (value: unknown): boolean => isObject(value) && hasMany(value)
 
-/** Says where a field belongs that is not allowed here. */
+/** Where a field belongs that is not allowed here. */
 function describeUnknown (field: string, { schema, verb, part }: Checked): string {
   const refused = `"${field}" is not allowed`
   if (part?.ofWhole !== undefined && fieldNamed(field)?.in.operations !== undefined) return `${refused} ${part.ofWhole}`
@@ -101,7 +101,7 @@ function describeUnknown (field: string, { schema, verb, part }: Checked): strin
   return `${refused} ${where}${didYouMean(field, fields, `; the fields${of} are ${fields.join(', ')}`)}`
 }
 
-/** The error of a wrong field that has a code or a message of its own, not thrown. */
+/** With a code or a message of its own, not thrown. */
 function findOwnError (
   field: string,
   value: unknown,
@@ -125,16 +125,16 @@ function findOwnError (
   }
 }
 
-/** The requirement for a list of terms, for messages. */
+/** For messages. */
 const ORDER_TERMS =
   'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
   '"DESC"}}; the direction is ASC or DESC, also with NULLS FIRST or NULLS LAST'
 
-/** Whether `expect` has the present time in place of a number. */
+/** In place of a number. */
 const hasNow = (expect: unknown): boolean => isObject(expect) && !hasMany(expect) &&
   [expect, ...Object.values(expect)].some((each) => isObject(each) && Object.hasOwn(each, '$now'))
 
-// The expected form of a field, for messages: derived from its schema.
+// For messages, derived from the schema.
 
 const EXPECTED_TYPES = new Map<unknown, string>([
   ['boolean', 'true or false'],
@@ -162,8 +162,6 @@ function expectedOf (field: string, schema: TSchema): string {
   }
   return EXPECTED_TYPES.get(type) ?? 'what the OpenAPI document says'
 }
-
-// Kinds of our own for what TypeBox checks slowly.
 
 /** A list of different strings, whose repeats TypeBox finds by a hash of each item with integers of 64 bits. */
 const NAMES = 'RowQueryNames'
@@ -194,7 +192,7 @@ TypeRegistry.Set<TArray>(
     new Set(value).size === value.length
 )
 
-/** Replaces the kinds of the schemas within a schema. */
+/** Within a schema. */
 function withOwnKinds<T extends TSchema> (schema: T): T {
   return Object.fromEntries(Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])) as T
 }
@@ -212,20 +210,20 @@ function replaceIn (value: unknown): unknown {
   return isOpen(schema) ? { ...inner, [Kind]: VALUES } : { ...inner, [Kind]: FEW, inner: TypeCompiler.Compile(inner) }
 }
 
-/** Whether a schema is that of objects of any size with any keys and values. */
+/** Objects of any size with any keys and values. */
 const isAny = (schema: TSchema): boolean =>
   schema['type'] === 'object' && isOpen(schema) && schema['minProperties'] === undefined
 
-/** Whether a schema of objects allows any key with any value. */
+/** Any key with any value is allowed. */
 function isOpen ({ additionalProperties, patternProperties = {} }: TSchema): boolean {
   const [values] = Object.values(patternProperties as Readonly<Record<string, TSchema>>)
   return additionalProperties === true || values?.[Kind] === 'Unknown'
 }
 
-// Checks that schemas cannot express, or only with unclear messages: fields that are not valid together, and the rows
-// of an insert.
+// Schemas cannot express this, or only with unclear messages: fields that are not valid together, and the rows of an
+// insert.
 
-/** Returns INVALID_BODY or FILTERS_REQUIRED, not thrown. */
+/** INVALID_BODY or FILTERS_REQUIRED, not thrown. */
 export function findCombinationError (body: Body): ServiceError | undefined {
   const error = findExcluded(body.verb, body)
   if (error !== undefined) return error
@@ -258,7 +256,7 @@ const EXCLUDING = Map.groupBy(
   ({ place }) => place === 'selectInTransaction' ? 'select' : place
 )
 
-/** Finds a field of a body or member that another one excludes. */
+/** In a body or member. */
 export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
   const all = EXCLUDING.get(place) ?? []
   for (let index = 0; index < all.length; index++) {
@@ -294,7 +292,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
-/** Requires exactly one function for each aggregate of a select or a member. */
+/** Each aggregate of a select or a member has one function. */
 export function findFunctionError (
   aggregates: Readonly<Record<string, object>> = {},
   path: Path = ['aggregates']
@@ -333,7 +331,6 @@ const findReturningError = ({ include, returning }: InsertBody | UpdateBody | De
     ? undefined
     : refuse(['include'], '"include" requires "returning" here: it is about the rows that the write returns')
 
-/** Finds an error in a list of rows. */
 function findListError (data: unknown): ServiceError | undefined {
   if (!Array.isArray(data)) return undefined
   if (data.length === 0 || data.length > MAX_ROWS) return refuse(['data'], `"data" must have 1 to ${MAX_ROWS} rows`)
@@ -345,7 +342,7 @@ function findListError (data: unknown): ServiceError | undefined {
     : undefined
 }
 
-/** Rows with more names than a table has columns are refused for one of the names. */
+/** They are refused for one of the names. */
 function hasTooManyCells (rows: readonly object[]): boolean {
   const names = new Set<string>()
   const most = Math.min(MAX_CELLS / rows.length, MAX_COLUMNS)
@@ -357,7 +354,7 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-/** Finds an error in `set` of `onConflict` that its schema does not find, or not clearly. */
+/** Its schema does not find it, or not clearly. */
 function findSetError (onConflict: unknown): ServiceError | undefined {
   const set = isObject(onConflict) ? onConflict['set'] : undefined
   if (JSON.isRawJSON(set)) {
@@ -445,13 +442,13 @@ function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly step
   )
 }
 
-/** The settings that a body is checked with. */
+/** For the check of a body. */
 export interface BodyLimits {
-  /** Levels of combinators in filters. */
+  /** Of combinators in filters. */
   readonly depth: number
-  /** Conditions of all filters. */
+  /** In all filters. */
   readonly conditions: number
-  /** Levels and members of `include`; it is refused if omitted. */
+  /** Of `include`, which is refused if omitted. */
   readonly include?: { readonly levels: number, readonly members: number }
 }
 
@@ -495,16 +492,16 @@ const findMemberFieldError = (member: unknown, schema: TObject, path: Path): Ser
     ? findFieldError(member, { schema, path })
     : refuse(path, 'a member must be an object, such as {"table": "<table>"}')
 
-/** Another table that a request names. */
+/** A request names it. */
 export interface NamedTable {
   readonly table: string
-  /** The path in the body that names it. */
+  /** In the body. */
   readonly path: Path
-  /** The field that names it: `include`, `$some` or `$none`. */
+  /** `include`, `$some` or `$none`. */
   readonly by: string
 }
 
-/** Adds the tables that the members of filters name; their form must have been checked. */
+/** The form of the filters must have been checked. */
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
   if (isPlain(filters)) return
   findMembers(filters, [...path], {
@@ -519,13 +516,13 @@ function nameRelated (filters: unknown, path: Path, depth: number, named: NamedT
   }, depth)
 }
 
-// Checks the members of `include`, level by level: their schema, and the combination of their fields.
+// The members of `include` are checked level by level: their schema, and the combination of their fields.
 
 interface IncludeToCheck {
   readonly limits: BodyLimits
-  /** Whether the rows are those that a write returns. */
+  /** In rows that a write returns. */
   readonly isReturned: boolean
-  /** Whether the members are those of which groups use columns. */
+  /** Groups use columns of the members. */
   readonly isGrouped: boolean
 }
 
@@ -589,10 +586,10 @@ function findMemberError (
     : error
 }
 
-/** The fields of members of which groups use columns. */
+/** For members of which groups use columns. */
 const OF_GROUPS = ['table', 'on', 'filters', 'include']
 
-/** The columns of members that a select of groups names, with their places. */
+/** With their places. */
 function namedColumns ({ groupBy = [], aggregates = {} }: SelectBody): Array<{ path: Path, given: MemberColumn }> {
   const groups = groupBy.flatMap((entry, index) => {
     const [[name, given]] = isName(entry) ? [['', '']] : Object.entries(entry) as [[string, MemberColumn]]
@@ -661,7 +658,7 @@ export function findAggregateError (
   return undefined
 }
 
-/** The other tables that a request names: in its filters, those of aggregates, then in `include`, in their order. */
+/** In its filters, those of aggregates, then in `include`, in their order. */
 export function namedTables (body: Body, depth: number): readonly NamedTable[] {
   const named: NamedTable[] = []
   if (body.verb !== 'insert' && body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)

@@ -6,12 +6,12 @@ import { isPlain } from '../json/plain-values.ts'
 
 type Values = Record<string, unknown>
 
-/** Serializes a value. @throws as `copyJson` */
+/** @throws as `copyJson` */
 export const toJson = (value: unknown): string => JSON.stringify(copyJson(value))
 
 /**
- * Copies a value as its JSON text would be parsed (src/json); integers may be bigints. @throws INVALID_BODY for values
- * that JSON does not have, INVALID_JSON for cycles
+ * As its JSON text would be parsed (src/json); integers may be bigints. @throws INVALID_BODY for values that JSON does
+ * not have, INVALID_JSON for cycles
  */
 export function copyJson (value: unknown): unknown {
   try {

@@ -1,11 +1,9 @@
-/** Reads the bytes of a request body, within limits. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { bodyIncomplete, bodyInPieces, bodyTooLarge, invalidRequest, overloaded } from '../errors.ts'
 
 // Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
 
-/** A part of fewer bytes counts as one of so many. */
 const LEAST = 256
 
 /**
@@ -23,14 +21,14 @@ const MAX_PADDING = 1_048_576
 export class BodyMemory {
   readonly #total: number
   readonly #holders = new Map<string, number>()
-  /** Bytes that are held. */
+  /** In bytes. */
   held = 0
 
   constructor (total: number) {
     this.#total = total
   }
 
-  /** Increases what a body holds from `own` by `bytes`. Returns false if they do not fit. */
+  /** `own`: what the body holds already. False if the bytes do not fit. */
   take (owner: string, own: number, bytes: number): boolean {
     const before = this.#holders.get(owner) ?? 0
     if (this.held !== own && (before + bytes) * 2 > this.#total - (this.held - before)) return false
@@ -47,20 +45,20 @@ export class BodyMemory {
   }
 }
 
-/** The memory that is reserved for one body. */
+/** For one body. */
 export class BodyReservation {
   readonly #memory: BodyMemory
   readonly #owner: string
   bytes = 0
   #hasLeft = false
 
-  /** `owner`: identifies the principal. */
+  /** `owner`: the principal. */
   constructor (memory: BodyMemory, owner: string) {
     this.#memory = memory
     this.#owner = owner
   }
 
-  /** Increases the reservation to `bytes`. Returns false if they do not fit. */
+  /** Up to `bytes`. False if they do not fit. */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true
@@ -69,10 +67,10 @@ export class BodyReservation {
     return true
   }
 
-  /** Whether the response has ended, or the client has gone. */
+  /** The response has ended, or the client has gone. */
   get hasLeft (): boolean { return this.#hasLeft }
 
-  /** Returns all memory. Idempotent. */
+  /** Frees all memory. Idempotent. */
   leave (): void {
     if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.#owner, this.bytes)
     this.#hasLeft = true
@@ -86,7 +84,7 @@ const PER_BYTE = 6
  * the largest.
  */
 const PER_ITEM = 72
-/** Bodies of up to so many bytes are not scanned. */
+/** Smaller bodies are not scanned. */
 const SMALL = 16_384
 /** Bytes for each byte of a small body; only `[` can take more. */
 const PER_BYTE_OF_SMALL = 32
@@ -95,7 +93,7 @@ const PER_BYTE_OF_SMALL = 32
 const BEGINS = new Uint8Array(256)
 for (const character of ',[{') BEGINS[character.charCodeAt(0)] = 1
 
-/** The memory of a body of so many bytes, without its items. */
+/** Without the items. */
 const weighBytes = (length: number): number => length * (length <= SMALL ? PER_BYTE_OF_SMALL : PER_BYTE)
 
 /**
@@ -137,14 +135,14 @@ const NONE = Buffer.alloc(0)
  */
 export function readBody (payload: Payload, { headers, limit, reservation }: {
   readonly headers: IncomingHttpHeaders
-  /** Maximum size in bytes. */
+  /** In bytes. */
   readonly limit: number
   readonly reservation: BodyReservation
 }, onBody: (error: Error | undefined, body?: Buffer) => void): void {
   const declared = headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
   let buffer: Buffer = NONE
   let length = 0
-  /** The length for which memory is reserved. */
+  /** Memory is reserved for it. */
   let held = declared ?? 0
   let padding = 0
 
@@ -213,9 +211,9 @@ export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as con
 export const OF_WAITING_IMPORT = { ...OF_IMPORT, pause: OF_BODY.pause } as const
 
 /**
- * Returns the answer as a stream that ends when the client has sent its body. Otherwise Node would close the connection
- * after the answer while bytes arrive, and the system would reset it, so that the client would get an error in place of
- * the response. Because the headers have the length, the client has the response at once.
+ * Returns the response as a stream that ends when the client has sent its body. Otherwise Node would close the
+ * connection after the response while bytes arrive, and the system would reset it, so that the client would get an
+ * error in its place. Because the headers have the length, the client has the response at once.
  */
 export function respondBeforeEnd (
   request: IncomingMessage,
@@ -239,9 +237,9 @@ export function respondBeforeEnd (
 }
 
 /**
- * Closes the connection of a client that goes on sending a body in small chunks after its answer. On a connection that
- * is kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time of
- * the process.
+ * Closes the connection of a client that goes on sending a body in small chunks after its response. On a connection
+ * that is kept, Node reads the rest of a body by itself, without a limit: chunks of one byte would take all of the time
+ * of the process.
  */
 export function limitUnreadBody (request: IncomingMessage, response: ServerResponse): void {
   if (request.headers['transfer-encoding'] === undefined) return // parts of other bodies are those of the network
@@ -258,7 +256,7 @@ export function limitUnreadBody (request: IncomingMessage, response: ServerRespo
   })
 }
 
-/** Reads the rest of a body. Returns a function that ends this. */
+/** Returns a function that ends this. */
 function discard (
   request: IncomingMessage,
   { onPart = () => {}, onExcess }: {

@@ -1,13 +1,12 @@
 /** Large bodies take turns: what one of them takes, others do not wait for together. */
 
-/** Bodies of more bytes have a turn of the event loop for themselves. */
 export const LARGE = 65_536
 
 const waiting: Array<() => void> = []
 
 /**
- * Calls the work of a large body in a turn of the event loop in which no other one works. Node would call all that has
- * arrived in one turn, and everything else would wait for their sum.
+ * In a turn of the event loop in which no other large body works. Node would call all that has arrived in one turn, and
+ * everything else would wait for their sum.
  */
 export function inOwnTurn (work: () => void): void {
   if (waiting.push(work) === 1) setImmediate(takeTurn)

@@ -1,4 +1,4 @@
-/** Writes rows as JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
+/** Rows become JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { unreadableValue } from '../errors.ts'
@@ -14,29 +14,24 @@ export type Target = Pick<Output, 'maxBytes' | 'length' | 'reserve' | 'text' | '
 
 /** Writes one row; its caller writes the text between rows. */
 export interface RowFormat {
-  /** `columns`: the columns of the next rows, as the database has them now. */
+  /** `columns`: as the database has them now. */
   begin (columns: readonly Column[]): void
-  /**
-   * A row of MySQL's text protocol (connection/packets.ts), in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE
-   */
+  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them, in parts if it is long. @throws UNREADABLE_VALUE */
   values (output: Output, values: Values): LongWork
 }
 
-/** The size from which a row is written in pieces, in bytes. */
+/** A larger row is written in pieces. In bytes. */
 const LONG_ROW = 1_048_576
 
-/**
- * Whether a row with values of so many bytes is written in pieces, because it would keep the event loop for too long.
- */
+/** It is written in pieces, because it would keep the event loop for too long. */
 export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
 
-/** The size of a text or of bytes. */
 const sizeOf = (value: DriverValue | null): number =>
   typeof value === 'string' || (typeof value === 'object' && value !== null) ? value.length : 0
 
-/** Writes a row of values: at once, or a long one in pieces, until `isOver` returns true. */
+/** At once, or a long row in pieces, until `isOver` returns true. */
 export function writeRow (work: LongWork, values: Values, isOver: () => boolean): Promise<void> | undefined {
   let size = 0
   for (const value of values) size += sizeOf(value)
@@ -45,20 +40,19 @@ export function writeRow (work: LongWork, values: Values, isOver: () => boolean)
   return undefined
 }
 
-/** How one column is written. */
 interface CellLayout {
   /** `{"id":` for the first column, `,"name":` for the next ones. */
   readonly key: Buffer
-  /** The same as text. */
+  /** `key` as text. */
   readonly keyText: string
-  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
+  /** Undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
   readonly column: Column
 }
 
 export interface RowLayout {
   readonly cells: readonly CellLayout[]
-  /** Maximum size of a row without its values, in bytes. */
+  /** Most bytes of a row without its values. */
   readonly overhead: number
 }
 
@@ -71,10 +65,8 @@ export function createLayout (columns: readonly Column[]): RowLayout {
   return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
 }
 
-// Bytes to bytes
-
 const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
-/** Position of the space between day and time: `2026-11-20 10:15:00`. */
+/** In `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
 /** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
@@ -172,13 +164,11 @@ function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffe
   return true
 }
 
-// Values
-
 /** A value in bytes, as text if its type reads texts: a part of a buffer is an object of three times the size. */
 export const toDriverValue = ({ type }: Column, bytes: Buffer, start: number, end: number): DriverValue =>
   type.wireFormat === undefined ? bytes.subarray(start, end) : bytes.toString('utf8', start, end)
 
-/** Writes a value with its type, by the function `write`. @throws UNREADABLE_VALUE */
+/** By the function `write`. @throws UNREADABLE_VALUE */
 export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
   try {
     return write(value)
@@ -190,7 +180,7 @@ export function writeValue (column: Column, value: DriverValue, write = column.t
 const toRefusal = ({ name }: Column, error: unknown): unknown =>
   error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
 
-/** How the cells of a row of values are written: in JSON, or in CSV. */
+/** In JSON, or in CSV. */
 export interface CellFormat<T extends Target> {
   readonly nothing: string
   /** `json`: a value as JSON text. */
@@ -209,7 +199,6 @@ export const JSON_CELLS: CellFormat<Target> = {
   }
 }
 
-/** The JSON text of a long value. */
 export function * jsonParts ({ isText, parts }: LongValue): Generator<string | Buffer> {
   if (!isText) return yield * parts
   yield '"'

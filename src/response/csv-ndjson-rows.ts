@@ -1,4 +1,3 @@
-/** Writes the rows of streams: as NDJSON, or as CSV. */
 import type { Column } from '../catalog/catalog.ts'
 import { afterLength, readLength } from '../dialects/row-bytes.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
@@ -17,27 +16,24 @@ const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54,
 /** The formats of streams. Another one also needs its description (src/openapi/interface-document.ts). */
 export type StreamFormat = 'ndjson' | 'csv'
 
-/** Writes lines. */
 export interface StreamRows extends RowFormat {
-  /** Writes the text before the first row. */
+  /** Before the first row. */
   writeHead (output: Output): void
   /** Called with each chunk of whole rows before it is passed on. */
   endChunk (output: Output): void
 }
 
-/** Creates the writer of the rows of a plan, whose members must not be lists. */
+/** The members of the plan must not be lists. */
 export function createStreamRows (plan: SelectPlan, format: StreamFormat): StreamRows {
   const cells = cellsOf(plan)
   return format === 'csv' ? new CsvRows(cells) : new NdjsonRows(new JsonRows(cells), hasJson(plan))
 }
 
-// NDJSON
-
 const LINE_END_BYTES = LINE_ENDS.map((character) => Buffer.from(character))
 
 /**
- * Escapes the characters at which readers end a line in JSON text that has been written. They are rare, and Node finds
- * them at a hundredth of the cost of writing a row.
+ * Readers end a line at these characters too. In JSON text that has been written they are rare, and Node finds them at
+ * a hundredth of the cost of writing a row.
  */
 function escapeLineEnds (output: Output): void {
   const bytes = output.bytes.subarray(0, output.length)
@@ -47,7 +43,7 @@ function escapeLineEnds (output: Output): void {
   output.text(text)
 }
 
-/** Whether a row may contain the JSON text of a column, which may have line feeds between its parts. */
+/** JSON text may have line feeds between its parts. */
 const hasJson = ({ columns, members = [] }: Pick<SelectPlan, 'columns' | 'members'>): boolean =>
   columns.some(({ type }) => type.holdsJson === true) ||
   members.some((member) => hasJson(member.kind === 'computed' ? { columns: member.columns } : member))
@@ -103,30 +99,26 @@ function joinLines (bytes: Buffer, from: number, to: number): void {
   for (let each = from; each < to; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
 }
 
-// CSV
-
-/** Position of the space between day and time: `2026-11-20 10:15:00`. */
+/** In `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 /** Room for longer values is limited to what the response may still have. */
 const LONG = 512
-/** Maximum number of bytes around the value of a cell: a comma, a Z, the end of the line. */
+/** Most bytes around the value of a cell: a comma, a Z, the end of the line. */
 const AROUND = 4
 
-/** A cell that needs quotes. */
 const SPECIAL = /^$|^ | $|[",\r\n]/
 const quote = (text: string): string => SPECIAL.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
 /**
- * Writes rows as lines of CSV (RFC 4180) with the values of the JSON response: texts without their quotes, lists and
- * objects as JSON text, nothing for null. A JSON column is always its JSON text, so that the text "1" and the number 1
- * are two cells, and so are JSON's null and NULL.
+ * CSV (RFC 4180) with the values of the JSON response: texts without their quotes, lists and objects as JSON text,
+ * nothing for null. A JSON column is always its JSON text, so that the text "1" and the number 1 are two cells, and so
+ * are JSON's null and NULL.
  */
 export class CsvRows implements StreamRows {
   readonly #row: RowCells
   #columns: readonly Column[]
   readonly #joined: readonly JoinedCells[]
   readonly #members: JsonRows
-  /** The JSON text of a member. */
   readonly #member = new Output()
 
   constructor (cells: Pick<Cells, 'row' | 'links'>) {
@@ -261,7 +253,7 @@ const CELLS: CellFormat<Output> = {
     if (holdsJson !== true && json.startsWith('"')) return quote(JSON.parse(json) as string)
     return json === 'null' && holdsJson !== true ? '' : quote(json)
   },
-  /** Writes it in quotes, and takes them away if it turns out to need none. */
+  /** Quotes are taken away again if the value needs none. */
   * long (output, { type: { holdsJson } }, value) {
     output.text('"')
     const start = output.length

@@ -1,6 +1,6 @@
 /**
- * Writes rows as JSON objects, from bytes or values. Joined rows are written with their row. Lists, which statements of
- * their own read, are inserted when all of their rows have been read.
+ * Joined rows are written with their row. Lists, which statements of their own read, are inserted when all of their
+ * rows have been read.
  */
 import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
@@ -17,10 +17,9 @@ import {
 } from './cells.ts'
 import type { Output } from './output.ts'
 
-/** The closing brace of a row. */
 const CLOSE = 0x7d
 
-/** Memory of a gap, in bytes, about. */
+/** In bytes, about. */
 const GAP_SIZE = 64
 
 /**
@@ -29,7 +28,7 @@ const GAP_SIZE = 64
  */
 const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
 
-/** Where the cells of the row in bytes begin that is being written, and where it ends. All answers share it. */
+/** Where the cells of the row in bytes begin that is being written, and where it ends. All responses share it. */
 let starts = new Uint32Array(64)
 
 const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
@@ -39,22 +38,22 @@ const NO_LINKS: Cells['links'] = []
 
 type ValueAt = (cell: number) => DriverValue | null
 
-/** The cells of rows with these columns and without members. */
+/** Without members. */
 export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
   ({ row: { from: 0, columns, members: NO_MEMBERS }, links: NO_LINKS })
 
 export class JsonRows implements RowFormat {
   readonly #row: RowCells
-  /** The columns of all cells, as the database has them now. */
+  /** As the database has them now. */
   #columns: readonly Column[]
   #layouts: Map<number, RowLayout> | undefined
-  /** That of the row itself, which is created with the first one. */
+  /** Created with the first row. */
   #layout: RowLayout | undefined
   #bytes: Buffer | undefined
   readonly lists: ReadonlyMap<LinkCells, RelatedLists>
-  /** The places of lists in the rows that have been written, in their order. */
+  /** In the order of the rows that have been written. */
   readonly gaps: Gap[] = []
-  /** Memory of the values by which rows are related, in bytes, about. */
+  /** Of the values by which rows are related, in bytes, about. */
   #sizeOfValues = 0
 
   constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
@@ -92,7 +91,7 @@ export class JsonRows implements RowFormat {
     this.writeRow(output, this.#row)
   }
 
-  /** Finds the cells of a row in bytes, until the next one. */
+  /** The cells stay until the next row. */
   readRow (bytes: Buffer, from: number, to: number): void {
     this.#bytes = bytes
     if (starts.length <= this.#columns.length) starts = new Uint32Array(this.#columns.length + 1)
@@ -108,7 +107,7 @@ export class JsonRows implements RowFormat {
     return length < 0 ? null : toDriverValue(this.#columns[cell] as Column, bytes, from, from + length)
   }
 
-  /** Writes it, or a joined row of it, without iterators and parts of buffers. @throws UNREADABLE_VALUE */
+  /** Without iterators and parts of buffers. @throws UNREADABLE_VALUE */
   writeRow (output: Output, cells: RowCells): void {
     const bytes = this.#bytes as Buffer
     const layout = this.#layoutOf(cells)
@@ -133,7 +132,7 @@ export class JsonRows implements RowFormat {
     return this.writeValues(output, values, this.#row)
   }
 
-  /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
+  /** Also of a joined row. @throws UNREADABLE_VALUE */
   * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
     const at: ValueAt = (cell) => values[cell] as DriverValue | null
     yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
@@ -169,12 +168,10 @@ export class JsonRows implements RowFormat {
   }
 }
 
-// Lists and their places
-
 /** A place for a list, behind so many bytes of an output. */
 export interface Gap { readonly at: number, readonly list: RelatedList }
 
-/** A part of an output with its gaps, which are those from `gap` up to but without `gapEnd`. */
+/** With the gaps from `gap` up to but without `gapEnd`. */
 export interface Fragment {
   readonly output: Output
   readonly gaps: readonly Gap[]
@@ -188,15 +185,14 @@ export interface Fragment {
 export interface RelatedList {
   /** Its index among the lists whose rows must be read; the rows of a statement for several lists name it. */
   readonly id: number
-  /** The parameters for its statement. */
   readonly values: readonly Value[]
-  /** The text in place of rows, if there are none. */
+  /** In place of rows, if there are none. */
   readonly empty: string
   count: number
   rows: Fragment | undefined
 }
 
-/** Writes a fragment with its lists. Stops and returns false if the target takes no more. */
+/** Stops and returns false if the target takes no more. */
 export function writeFragment (
   target: Output,
   { output: { bytes }, gaps, start, end, gap, gapEnd }: Fragment,
@@ -214,28 +210,27 @@ export function writeFragment (
   return !isFull()
 }
 
-/** Memory of different values of `on`, in bytes, about, without their texts. */
+/** Of different values of `on`, in bytes, about, without their texts. */
 const VALUES_SIZE = 256
-/** Memory of a character of the values, in bytes, at most: it is in the key and in the parameters. */
+/** A character of the values is in the key and in the parameters. */
 const CHARACTER_SIZE = 4
-/** The number of digits that a double represents exactly. */
+/** A double represents them exactly. */
 const SAFE_DIGITS = 15
 
-/** The lists of a member: one for each different value of `on` in the rows that have the member. */
+/** One list for each different value of `on` in the rows that have the member. */
 export class RelatedLists {
   readonly #member: ListMember
-  /** Whether the driver's values are parameters themselves. */
+  /** The driver's values are parameters themselves. */
   readonly #isNative: boolean
   readonly #byKey = new Map<string, RelatedList>()
-  /** Those whose rows must be read. */
+  /** Their rows must be read. */
   readonly lists: RelatedList[] = []
   /** The list of NULL, and of values that the other column cannot store: no row is related to them. */
   readonly #none: RelatedList
-  /** Whether the member is a list, rather than the object of a first row or of computed values. */
+  /** A list, rather than the object of a first row or of computed values. */
   readonly isOfRows: boolean
-  /** The text before it in a row. */
   readonly before: string
-  /** Memory of the values, in bytes, about. */
+  /** Of the values, in bytes, about. */
   size = 0
 
   constructor (member: ListMember) {
@@ -323,7 +318,7 @@ export class RelatedLists {
   }
 }
 
-/** The parameter for a value; undefined if the column cannot store it, as far as the catalog knows. */
+/** Undefined if the column cannot store it, as far as the catalog knows. */
 function readIf ({ type }: Column, value: unknown): Value | undefined {
   try {
     return type.read(value)
@@ -333,10 +328,10 @@ function readIf ({ type }: Column, value: unknown): Value | undefined {
   }
 }
 
-/** Whether a text is an integer that needs no exact parser. */
+/** An integer needs no exact parser. */
 const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers === true && text.length <= SAFE_DIGITS
 
-/** Returns different keys for different values; the same value may have several keys. */
+/** Different for different values; the same value may have several keys. */
 function nativeKey (value: DriverValue): string {
   if (typeof value === 'string') return JSON.stringify(value)
   return typeof value === 'object' ? `x${Buffer.from(value).toString('hex')}` : String(value)

@@ -8,22 +8,21 @@ const FIRST_SIZE = 65_536
 const LARGE = 1_048_576
 
 /**
- * Buffers for the next answers. With a new buffer for each answer, V8 would run a full garbage collection ten times a
- * second, because much memory is allocated outside of its heap. Large buffers are not kept.
+ * For the next responses. With a new buffer for each, V8 would run a full garbage collection ten times a second,
+ * because much memory is allocated outside of its heap. Large buffers are not kept.
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32
-/** The number of bytes up to which a loop copies faster. */
+/** A loop copies so many bytes faster. */
 const SHORT = 64
 const NONE = Buffer.alloc(0)
 
 export class Output {
-  /** The approximate maximum size in bytes, which callers must respect. */
+  /** In bytes, about: callers must respect it. */
   maxBytes = Infinity
   bytes: Buffer = NONE
   length = 0
 
-  /** Makes room for `count` more bytes. */
   reserve (count: number): void {
     if (this.length + count > this.bytes.length) this.#grow(count)
   }
@@ -38,14 +37,13 @@ export class Output {
     this.bytes = larger
   }
 
-  /** Frees the memory. */
   drop (): void {
     free(this.bytes)
     this.bytes = NONE
     this.length = 0
   }
 
-  /** Frees the memory when the content has been copied, and keeps a small buffer for another response. */
+  /** When the content has been copied. A small buffer is kept for another response. */
   recycle (): void {
     const { bytes } = this
     if (bytes === NONE || bytes.length > LARGE || !keep(bytes)) return this.drop()
@@ -63,7 +61,7 @@ export class Output {
     this.bytes[this.length++] = value
   }
 
-  /** Writes a part of a long value. */
+  /** Of a long value. */
   part (part: string | Buffer): void {
     if (typeof part === 'string') return this.text(part)
     if (this.length === Infinity) return
@@ -87,7 +85,7 @@ export class Output {
     this.length += this.bytes.write(text, this.length)
   }
 
-  /** Returns the content and empties the output. The buffer goes with it, unless the content is small for it. */
+  /** Empties the output. The buffer goes with it, unless the content is small for it. */
   take (): Buffer {
     const { bytes, length } = this
     if (bytes.length > FIRST_SIZE || length < FIRST_SIZE / 2) {
@@ -101,7 +99,7 @@ export class Output {
     return bytes.subarray(0, length)
   }
 
-  /** Returns the content, as a string if it has no more bytes than `short`. Nothing can be written after it. */
+  /** A string if it has no more bytes than `short`. Nothing can be written after it. */
   end (short: number): Buffer | string {
     const { bytes, length } = this
     this.bytes = NONE
@@ -112,14 +110,14 @@ export class Output {
   }
 }
 
-/** Keeps a buffer for other responses. Returns false if enough are kept already. */
+/** For other responses. False if enough are kept already. */
 function keep (bytes: Buffer): boolean {
   if (spare.length >= MAX_SPARE) return false
   spare.push(bytes)
   return true
 }
 
-/** Keeps the memory of a buffer that an output has returned for other responses. It must not be read any more. */
+/** The buffer, which an output has returned, must not be read any more. */
 export function giveBack ({ buffer }: Buffer): void {
   if (buffer.byteLength === FIRST_SIZE) keep(Buffer.from(buffer))
 }
@@ -135,24 +133,17 @@ function copyOf (bytes: Buffer, length: number): Buffer {
   return copy
 }
 
-// The text around the data of a response, and around its rows.
-
-/** The text before the data of every response. */
+/** Of every response. */
 export const ENVELOPE = '{"success":true,"data":'
 
-/** The text before the first row. */
 export const BEFORE_ROWS = `${ENVELOPE}{"rows":[`
 
-/** The text after `count` rows. `members`: the members of the data that follow the rows, such as `"count":2`. */
+/** `members`: what follows the rows in the data, such as `"count":2`. */
 export const afterRows = (count: number, members: string): string => `${count === 0 ? BEFORE_ROWS : ''}],${members}}}`
 
-// The memory for responses of one registration of the plugin: those being written, and those that clients have not read
-// yet.
+// Responses of one registration of the plugin: those being written, and those that clients have not read yet.
 
-/**
- * Whether a response has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its
- * own.
- */
+/** It has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its own. */
 export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
   'stream' in response ? response.stream.destroyed : response.destroyed
 
@@ -165,11 +156,11 @@ const SMALL = 16_384
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
-/** The memory for one response. */
+/** For one response. */
 export interface MemoryBudget {
-  /** The maximum size of the response, in bytes. */
+  /** In bytes. */
   readonly largest: number
-  /** The bytes of the earlier parts, if it is a part of a larger response. */
+  /** Bytes of the earlier parts of a larger response. */
   readonly before: number
   take (bytes: number, size: number): boolean
   give (bytes: number): void
@@ -177,7 +168,7 @@ export interface MemoryBudget {
 
 export class ResponseBudget implements MemoryBudget {
   readonly #bytes: number
-  /** The maximum size of a response, in bytes. */
+  /** In bytes. */
   readonly largest: number
   readonly before = 0
   #used = 0
@@ -189,7 +180,7 @@ export class ResponseBudget implements MemoryBudget {
 
   /**
    * Reserves `bytes` for a response that then has `size` bytes; returns false if fewer are left. The larger a response
-   * is, the more of the budget it may use, so that a nearly complete one is not rejected because of others that have
+   * is, the more of the budget it may use, so that a nearly complete one is not refused because of others that have
    * just begun.
    */
   take (bytes: number, size: number): boolean {
@@ -212,7 +203,7 @@ export class ResponseBudget implements MemoryBudget {
     }
   }
 
-  /** Counts a response until its client has read it, or has disconnected. */
+  /** Until its client has read it, or has disconnected. */
   countUnsent (response: ServerResponse, payload: unknown): void {
     const { length = 0 } = (payload ?? '') as { length?: number }
     if (length <= SMALL || isClosed(response)) return
@@ -226,13 +217,13 @@ export class ResponseBudget implements MemoryBudget {
   }
 }
 
-/** The budget of responses outside of a registration. */
+/** Outside of a registration. */
 export const UNLIMITED = new ResponseBudget(Infinity)
 
-/** The number of bytes that are taken from the budget at a time. */
+/** Bytes that are taken from the budget at a time. */
 const STEP = 1_048_576
 
-/** The memory that one response has taken from the budget. */
+/** What one response has taken from the budget. */
 export class ResponseMemory {
   readonly #budget: MemoryBudget
   #taken = 0
@@ -241,15 +232,12 @@ export class ResponseMemory {
     this.#budget = budget
   }
 
-  /** The number of bytes taken. */
+  /** In bytes. */
   get taken (): number {
     return this.#taken
   }
 
-  /**
-   * Reserves more, for a response of `length` bytes that becomes no larger than `maxBytes`. Returns false if the budget
-   * is exhausted.
-   */
+  /** For a response of `length` bytes that becomes no larger than `maxBytes`. False if the budget is exhausted. */
   extend (length: number, maxBytes: number): boolean {
     const more = Math.max(Math.min(STEP, maxBytes - this.#taken), length - this.#taken)
     if (!this.#budget.take(more, this.#taken + more)) return false
@@ -257,7 +245,6 @@ export class ResponseMemory {
     return true
   }
 
-  /** Gives everything back. */
   release (): void {
     this.#budget.give(this.#taken)
     this.#taken = 0

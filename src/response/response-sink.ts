@@ -1,6 +1,6 @@
 /**
- * Writes the rows of a select into its response as they arrive: the rows (cells.ts, json-rows.ts), and the text
- * around them within its memory (output.ts).
+ * Rows are written as they arrive (cells.ts, json-rows.ts), with the text around them, within the memory of the
+ * response (output.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
@@ -14,27 +14,26 @@ import { isLongRow, type Values, writeRow, writeValue } from './cells.ts'
 import { JsonRows, plainCells, writeFragment } from './json-rows.ts'
 
 const COMMA = 0x2c
-/** Bytes up to which a response is cheaper to send as a string. */
+/** So many bytes are cheaper to send as a string. */
 const SHORT_RESPONSE = 65_536
 
 /** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
   #output = new Output()
-  /** Writes the rows. */
   readonly rows: JsonRows
-  /** Whether rows wait for lists. Such a response is half as large at most, because it is copied with them. */
+  /** Rows wait for lists. Such a response is half as large at most, because it is copied with them. */
   readonly #hasLists: boolean
-  /** The bytes that wait to be inserted, and the further memory that this needs. */
+  /** Bytes that wait to be inserted, and the further memory that this needs. */
   #held = 0
   #heldMemory = 0
-  /** The maximum size of the response, in bytes. */
+  /** Of the response. */
   readonly #maxBytes: number
   readonly #memory: ResponseMemory
-  /** The maximum memory of any response, in bytes. */
+  /** Memory of any response, in bytes. */
   readonly #largest: number
-  /** The bytes of the earlier parts, if it is a part of a larger response. */
+  /** Of the earlier parts, if it is a part of a larger response. */
   readonly #before: number
-  /** The length up to which the reserved memory suffices, in bytes. */
+  /** The reserved memory suffices up to this length, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
   #isDropped = false
@@ -50,10 +49,10 @@ export class ResponseSink implements RowSink {
   #last: Values = []
   #hasMore = false
 
-  /** `maxBytes`: the maximum size of the response; the budget may allow less. */
+  /** `maxBytes`: of the response; the budget may allow less. */
   constructor (columns: readonly Column[], maxBytes: number, { budget = UNLIMITED, cells, page }: {
     readonly budget?: MemoryBudget
-    /** The cells of the rows, if these have members. */
+    /** If the rows have members. */
     readonly cells?: Cells | undefined
     readonly page?: SelectPlan | undefined
   } = {}) {
@@ -78,24 +77,24 @@ export class ResponseSink implements RowSink {
     this.count = this.#keptCount
   }
 
-  /** The maximum size of its rows, in bytes: twice for a page, because the row that is not in it may be as large. */
+  /** Of its rows: twice for a page, because the row that is not in it may be as large. */
   get maxBytes (): number {
     return this.#page === undefined ? this.#maxBytes : 2 * this.#maxBytes
   }
 
-  /** Appends the rows of the next select to the present ones. */
+  /** The next select appends its rows. */
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
     this.#keptGaps = this.rows.gaps.length
   }
 
-  /** Makes the rows of the next select the first ones. */
+  /** The next select begins again. */
   forgetRows (): void {
     this.#keptLength = this.#keptCount = this.#keptGaps = 0
   }
 
-  /** The number of rows that the next select does not replace. */
+  /** Rows that the next select does not replace. */
   get keptCount (): number {
     return this.#keptCount
   }
@@ -105,7 +104,7 @@ export class ResponseSink implements RowSink {
     return this.#isDropped || (this.#output.length + waiting > this.#room && !this.#extend())
   }
 
-  /** The memory of what waits to be inserted; 0 without lists. */
+  /** What waits to be inserted; 0 without lists. */
   get #waiting (): number {
     return this.#held + this.#heldMemory + this.rows.size
   }
@@ -119,12 +118,12 @@ export class ResponseSink implements RowSink {
     )
   }
 
-  /** The reason why the response cannot be sent, if the sink is full. */
+  /** Why a full sink cannot send its response. */
   get refusal (): ServiceError | undefined {
     return this.#refusal
   }
 
-  /** Frees the memory, and takes no more rows. */
+  /** It takes no more rows. */
   drop (): void {
     this.#isDropped = true
     this.#output.drop()
@@ -136,7 +135,7 @@ export class ResponseSink implements RowSink {
     this.drop()
   }
 
-  /** Reserves more memory; if there is none, rejects the response and returns false. */
+  /** Refuses the response if there is no more memory, and returns false. */
   #extend (): boolean {
     const { length } = this.#output
     const waiting = this.#waiting
@@ -167,20 +166,20 @@ export class ResponseSink implements RowSink {
     return writeRow(this.rows.values(this.#output, values), values, () => this.full)
   }
 
-  /** Whether the page is already complete before this row. */
+  /** The page is already complete before this row. */
   #isBehind ({ limit }: SelectPlan): boolean {
     if (this.count < limit) return false
     this.#hasMore = true
     return true
   }
 
-  /** Counts bytes that are inserted later, and the further memory that they take. */
+  /** Bytes that are inserted later, and the further memory that they take. */
   hold (bytes: number, memory: number): void {
     this.#held += bytes
     this.#heldMemory += memory
   }
 
-  /** Inserts the lists into the rows that have them, when their rows have been read. */
+  /** When their rows have been read. */
   insertLists (): void {
     if (!this.#hasLists || this.full) return
     const { gaps } = this.rows
@@ -200,9 +199,9 @@ export class ResponseSink implements RowSink {
   }
 
   /**
-   * Returns the response; a short one as a string, which Node sends together with the headers. Nothing can be written
-   * afterwards. `fields`: further ones after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED
-   * if they do not fit
+   * A short response is a string, which Node sends together with the headers. Nothing can be written afterwards.
+   * `fields`: further ones after `count`, each preceded by a comma. @throws RESULT_TOO_LARGE, OVERLOADED if they do not
+   * fit
    */
   finish (fields = ''): Buffer | string {
     this.#output.text(afterRows(this.count, `"count":${this.count}${fields}`))
@@ -213,10 +212,7 @@ export class ResponseSink implements RowSink {
     return this.#end()
   }
 
-  /**
-   * Returns the response to a write, with `fields` after its rows. It cannot be rejected, because the write may be
-   * committed.
-   */
+  /** `fields`: after the rows. The response cannot be refused, because the write may be committed. */
   finishWrite (fields: string): Buffer | string {
     this.#output.text(afterRows(this.count, fields))
     return this.#end()
@@ -227,7 +223,7 @@ export class ResponseSink implements RowSink {
     return this.#output.end(SHORT_RESPONSE)
   }
 
-  /** The next page as a field of the answer; empty if the request did not ask for it. @throws as #position */
+  /** The next page as a field of the response; empty if the request did not ask for it. @throws as #position */
   next (): string {
     const { page, limit } = this.#page ?? {}
     if (page === undefined || limit === undefined) return ''
@@ -235,7 +231,7 @@ export class ResponseSink implements RowSink {
     return `,"next":${page.by === 'offset' ? page.offset + limit : this.#position(this.#page as SelectPlan, page)}`
   }
 
-  /** The position of the last row as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
+  /** Of the last row, as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
   #position ({ columns, order }: SelectPlan, { hidden, nullableKey }: Extract<Page, { by: 'position' }>): string {
     const planned = [...columns, ...hidden]
     const members = order.map((term) => {
@@ -252,9 +248,6 @@ export class ResponseSink implements RowSink {
   }
 }
 
-// Sinks that read rows for the service itself, not for a response.
-
-/** Counts rows. */
 export class RowCounter implements RowSink {
   readonly maxBytes: number = Infinity
   readonly full = false
@@ -269,7 +262,7 @@ export class RowCounter implements RowSink {
   overflow (): void {}
 }
 
-/** Keeps the values of the last row. `maxBytes`: bytes that the rows may have. */
+/** `maxBytes`: that the rows may have. */
 export class LastRow extends RowCounter {
   override readonly maxBytes: number
   values: Values | undefined

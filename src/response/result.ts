@@ -1,4 +1,3 @@
-/** The result of a plan, from which its response is written. */
 import type { Column } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import type { WriteOptions } from '../plan/plan.ts'
@@ -8,33 +7,33 @@ import type { DriverValue, Value } from '../types/column-type.ts'
 import { ENVELOPE } from './output.ts'
 import type { ResponseSink } from './response-sink.ts'
 
-/** The outcome of the statement of a plan, and the additional facts of its response. */
+/** With the additional facts of the response. */
 export interface Result extends StatementResult, RowsResult {
-  /** For a select with `total`: the number of rows that its condition selects, as digits. */
+  /** For a select with `total`, as digits. */
   readonly total?: string | undefined
 }
 
-/** The number of rows with each outcome. */
+/** By outcome. */
 export interface RowCounts {
   readonly inserted: number
   readonly updated: number
   readonly unchanged: number
-  /** The number that the database gave to the first row, or that of the row that already existed. */
+  /** Of the first new row, or of the row that already existed. */
   readonly insertId: string | undefined
-  /** The id of the row that existed (StatementResult). */
+  /** See StatementResult. */
   readonly existing?: DriverValue | null | undefined
-  /** The indexes of the rows of the statement that were neither inserted nor updated (StatementResult). */
+  /** See StatementResult. */
   readonly untouched?: readonly number[] | undefined
 }
 
 /**
- * Converts a result to counts: an updated row counts twice in `changed`, three times with its history, and MySQL
- * reports no duplicates for a single row.
+ * An updated row counts twice in `changed`, three times with its history, and MySQL reports no duplicates for a single
+ * row.
  */
 export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const { conflict, rows } = batch
   const { changed, insertId, untouched, existing } = result
-  // MySQL's are read from the text of its answer
+  // MySQL's are read from its text
   const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
@@ -60,22 +59,22 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
   }
 }
 
-/** What became of a row of an upsert. */
+/** Of an upsert. */
 export type RowOutcome = 'inserted' | 'updated' | 'unchanged'
 
-/** The facts that an insert of rows adds to the outcome of its statements. */
+/** What an insert of rows adds to the outcome of its statements. */
 export interface RowsResult {
   readonly counts?: RowCounts
-  /** What became of each row, in the order of `data`, if the answer says that. */
+  /** In the order of `data`, if the response says it. */
   readonly outcomes?: readonly RowOutcome[] | undefined
-  /** For an insert: the id as JSON of its first row, or of the only row of an upsert. */
+  /** As JSON: of the first row of an insert, or of the only row of an upsert. */
   readonly id?: string
 }
 
 /** Numbers of up to so many digits are the same in every type. */
 const SHORT = 15
 
-/** The number as JSON. */
+/** As JSON. */
 export function shownNumber (column: Column, insertId: string): string {
   return insertId.length <= SHORT ? insertId : column.type.storedJson(numberOf(column, insertId))
 }
@@ -89,9 +88,7 @@ export function numberOf ({ type }: Column, insertId: string): Value {
   }
 }
 
-// The body of a success.
-
-/** The body of the response to a write. `sink`: contains the rows that the write returns. */
+/** `sink`: contains the rows that the write returns. */
 export function finishWrite (
   { dryRun }: WriteOptions,
   members: string,
@@ -101,16 +98,14 @@ export function finishWrite (
   return sink === undefined ? `{"success":true,"data":{${all}}}` : sink.finishWrite(all)
 }
 
-// The response to several operations, made from the responses to each of them.
-
 const END = '}'
 
-/** The data of a response, without its envelope. */
+/** Without the envelope. */
 export function dataOf (response: string | Buffer): string | Buffer {
   return response.slice(ENVELOPE.length, -END.length)
 }
 
-/** `responses`: those in the order of the operations. Returns a string if all of them are short. */
+/** `responses`: in the order of the operations. A string if all are short. */
 export function respondToOperations (responses: ReadonlyArray<string | Buffer>, dryRun: boolean): string | Buffer {
   const parts: Array<string | Buffer> = [`${ENVELOPE}{"results":[`]
   for (const [index, response] of responses.entries()) {

@@ -1,4 +1,4 @@
-/** Rows as a stream of bytes, which are read from the database as the stream is read. */
+/** Rows are read from the database as the stream is read. */
 import { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Column } from '../catalog/catalog.ts'
@@ -13,7 +13,7 @@ import type { StreamRows } from './csv-ndjson-rows.ts'
 const CHUNK = 49_152
 const DELAY = 20
 
-/** Maximum memory of a stream, in bytes, without the excess of a large row. */
+/** Of a stream, in bytes, without the excess of a large row. */
 const MEMORY = 1_048_576
 
 /** How long what was read before an error waits for a reader that does not take it, in milliseconds. */
@@ -21,17 +21,17 @@ export const GRACE = 500
 
 export interface RowStreamOptions {
   readonly rows: StreamRows
-  /** Maximum size of a row, in bytes. */
+  /** Of a row. */
   readonly maxBytes: number
-  /** Maximum number of rows; more rows are an error. */
+  /** More rows are an error. */
   readonly most?: number | undefined
   readonly budget?: ResponseBudget
 }
 
 class Chunks extends Readable {
   /**
-   * Whether the memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks
-   * of a long stream would take up to 64 MB before V8 collects them.
+   * The memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks of a long
+   * stream would take up to 64 MB before V8 collects them.
    */
   isReused = false
 
@@ -51,7 +51,7 @@ export class RowStream implements PausableSink {
   readonly readable: Chunks
   readonly #rows: StreamRows
   readonly #output = new Output()
-  /** The size of the complete rows in the output, in bytes. */
+  /** Complete rows in the output, in bytes. */
   #whole = 0
   readonly #memory: ResponseMemory
   readonly #most: number
@@ -59,12 +59,12 @@ export class RowStream implements PausableSink {
   #source: RowSource | undefined
   #isPaused = false
   #isDiscarded = false
-  /** Whether a long row is being taken, of which a part is in the output. */
+  /** A long row is being taken, of which a part is in the output. */
   #isTaking = false
   #timer: NodeJS.Timeout | undefined
   #failure: Error | undefined
   readonly maxBytes: number
-  /** The number of rows taken and passed on, and the bytes passed on. */
+  /** Rows taken and passed on, and bytes passed on. */
   count = 0
   passed = 0
   bytes = 0
@@ -107,7 +107,7 @@ export class RowStream implements PausableSink {
     return this.#started.promise
   }
 
-  /** The reason why the rows did not reach their end. */
+  /** Why the rows did not reach their end. */
   get failure (): Error | undefined {
     return this.#failure
   }
@@ -157,7 +157,7 @@ export class RowStream implements PausableSink {
     })
   }
 
-  /** Whether a row that is being written still fits. */
+  /** For a row that is being written. */
   #hasRoom (): boolean {
     const { length } = this.#output
     return length <= this.maxBytes && (length <= this.#memory.taken || this.#memory.extend(length, this.maxBytes))
@@ -196,7 +196,6 @@ export class RowStream implements PausableSink {
     if (!this.#isPaused && !this.#isDiscarded && !this.#isTaking) this.#pass()
   }
 
-  /** Passes on the rows of a chunk that has not reached its size. */
   #pass (): void {
     if (this.#whole === 0) return
     this.#output.length = this.#whole
@@ -235,7 +234,7 @@ export class RowStream implements PausableSink {
     this.readable.push(null)
   }
 
-  /** Ends the rows with an error, after passing the previous ones on. */
+  /** After passing the previous rows on. */
   fail (error: Error): void {
     if (this.readable.destroyed || this.#failure !== undefined) return
     this.#failure = error
@@ -250,12 +249,12 @@ export class RowStream implements PausableSink {
     if (this.readable.readableLength === 0) this.#cutSoon()
   }
 
-  /** Gives its memory back, when no more rows come. Those that are left to be read then belong to the reader. */
+  /** When no more rows come. Rows that are left to be read then belong to the reader. */
   releaseMemory (): void {
     this.#memory.release()
   }
 
-  /** Frees everything, if nobody reads the stream. */
+  /** If nobody reads the stream. */
   drop (): void {
     this.readable.destroy()
   }
@@ -267,7 +266,7 @@ export class RowStream implements PausableSink {
     this.#output.drop()
   }
 
-  /** Cuts the stream off later, so that a reader that has asked for more gets the present rows first. */
+  /** Later, so that a reader that has asked for more gets the present rows first. */
   #cutSoon (): void {
     setImmediate(() => this.onCut(this.#failure as Error))
   }
