@@ -35,7 +35,6 @@ export interface Access {
   readonly grant: Grant
   readonly database: Database
   readonly tableName: string
-  /** On this table. */
   readonly permissions: ReadonlySet<Verb>
 }
 

@@ -53,7 +53,7 @@ function withMessages (error: ServiceError, change: (message: string) => string)
   withDetails(error, ...error.details.map((detail) => ({ ...detail, message: change(detail.message) })))
 }
 
-/** As documents show it. */
+/** The table as documents show it. */
 function seenTable (name: string, { grant, database, catalog }: Viewer): Table | undefined {
   const table = catalog.tables.get(name)
   return table === undefined || permissionsOn(grant, database, name).size === 0

@@ -9,7 +9,7 @@ import { copyGrant, NotPlain } from '../json/plain-values.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
 export interface Grant {
-  /** Of the token or the role, for logs. Never the token itself. */
+  /** The name of the token or the role, for logs. Never the token itself. */
   readonly name: string
   /**
    * Identifies the caller among all callers, for rate limits and idempotency keys. Undefined for a JWT without a
@@ -22,7 +22,7 @@ export interface Grant {
   /** With the rights of a role, these may be called: all, or these; none if omitted. */
   readonly requests?: 'all' | ReadonlySet<string> | undefined
   readonly claims: Claims
-  /** By the tables of the catalog (granted-table.ts). */
+  /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
   readonly tables: WeakMap<Table, Table>
 }
 
@@ -35,17 +35,17 @@ export interface DatabaseGrant {
 }
 
 export interface TableGrant {
-  /** Of the entry, restricted by the table's own. */
+  /** The permissions of the entry, restricted by those of the table. */
   readonly permissions: ReadonlySet<Verb>
   /** Those that the configuration names for the table, for `row-query check`. */
   readonly named?: readonly Verb[] | undefined
-  /** Undefined for all. */
+  /** Undefined for every column. */
   readonly columns: ColumnGrant | undefined
   /** All of them hold for every row that is seen or written. */
   readonly rules: readonly ConfiguredRule[]
 }
 
-/** Those that are seen, and those that may be written. */
+/** The columns that are seen, and those that may be written. */
 export type ColumnGrant = Readonly<Record<'select' | 'insert' | 'update', ReadonlySet<string>>>
 
 /** A configured grant. */
@@ -182,7 +182,7 @@ function createColumnGrant ({
   return { select: new Set(select), insert: new Set(insert), update: new Set(update) }
 }
 
-/** Undefined if the grant does not name tables of the database. */
+/** The grant on a table; undefined if the grant does not name tables of the database. */
 export function findTableGrant (grant: Grant, database: string, table: string): TableGrant | undefined {
   if (grant.databases === 'all') return undefined
   const tables = grant.databases.get(database)?.tables
@@ -199,7 +199,7 @@ export function permissionsOn (grant: Grant, database: string, table: string): R
   return tables === 'all' ? grant.permissions : tables.get(table)?.permissions ?? NONE
 }
 
-/** On any table. If not, the database must appear not to exist. */
+/** Whether the grant holds a permission on any table of the database. If not, the database must appear not to exist. */
 export function seesDatabase (grant: Grant, database: string): boolean {
   return grant.databases === 'all' ? grant.permissions.size > 0 : grant.databases.get(database)?.isSeen ?? false
 }

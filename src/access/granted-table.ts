@@ -228,7 +228,7 @@ interface Seen {
   readonly catalog: Catalog
 }
 
-/** Of one reading of the catalog. */
+/** The tables of one reading of the catalog as a grant sees them. */
 export class SeenTables implements TableSource {
   readonly #seen: Seen
   readonly table: Table

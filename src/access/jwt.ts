@@ -17,11 +17,11 @@ import { hashToken } from './tokens.ts'
 interface RememberedToken {
   /** Undefined if no role of the token is configured. */
   readonly grant: Grant | undefined
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
   /** It verified the token; undefined for the only key of the issuer, which never changes. */
   readonly key: Pick<SigningKey, 'withdrawn'> | undefined
-  /** Of the token, in characters. */
+  /** Length of the token, in characters. */
   readonly size: number
 }
 
@@ -49,7 +49,7 @@ export interface JwtVerifier {
    * @throws UNAUTHENTICATED; PERMISSION_DENIED if no role of the token is configured; KEYS_UNAVAILABLE
    */
   getGrant (token: string, sha256: string): Grant | Promise<Grant>
-  /** Also for tokens that are already verified. */
+  /** Replaces the roles, also for tokens that are already verified. */
   useRoles (roles: ReadonlyMap<string, Grant>): void
   stop (): void
 }
@@ -169,12 +169,12 @@ function keepNumber (value: number, source: string): number | RawNumber {
 
 interface VerifiedBy {
   readonly source: Source
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   readonly expiresAt: number
   readonly key: SigningKey | undefined
 }
 
-/** In turn: an issuer has two while it replaces its only key. */
+/** Tries each source of the issuer, which has two while it replaces its only key. */
 async function verifyBySources (verify: Verify, sources: readonly Source[], token: string): Promise<VerifiedBy> {
   let refusal = notValid('unknown issuer')
   for (const source of sources) {
@@ -219,7 +219,7 @@ function ownerOf ({ iss, sub }: Claims): string | undefined {
   return typeof sub === 'string' && sub !== '' ? `jwt ${hashToken(JSON.stringify([iss, sub]))}` : undefined
 }
 
-/** In the token's order: the first one that is configured counts. */
+/** The roles of a token, in its order: the first one that is configured counts. */
 function rolesOf (claims: Claims, pointer: string): string[] {
   return [findBySteps(claims, stepsOf(pointer))].flat().filter((role) => typeof role === 'string')
 }

@@ -10,9 +10,9 @@ import { keysUnavailable, withReason, withRetryAfter } from '../errors.ts'
 import { BoundedMap } from '../get-or-create.ts'
 import { hashToken } from './tokens.ts'
 
-/** For a download, in milliseconds. */
+/** Time limit for a download, in milliseconds. */
 const TIMEOUT = 5000
-/** Of a key set. */
+/** Maximum size of a key set, in bytes. */
 const MAX_BYTES = 2 ** 20
 
 const KEY_TYPES: ReadonlySet<unknown> = new Set(['RSA', 'EC', 'OKP'])
@@ -74,7 +74,6 @@ export function reasonOfDownload (error: unknown): string {
 }
 
 export interface SigningKey {
-  /** For the algorithm of a token. */
   select (header: JWTHeaderParameters): Promise<CryptoKey>
   /** The issuer has removed or replaced the key: tokens that it verified are no longer valid. */
   readonly withdrawn: boolean
@@ -93,7 +92,7 @@ export interface KeySet {
   stop (): void
 }
 
-/** Between downloads, in milliseconds. */
+/** Interval between downloads in milliseconds. */
 const INTERVAL = 600_000
 /** Between downloads, in milliseconds: tokens with a random `kid` must not cause downloads. */
 const COOLDOWN = 30_000
@@ -101,7 +100,7 @@ const COOLDOWN = 30_000
 const MAX_ABSENT = 1000
 
 interface StoredKey extends SigningKey {
-  /** As JSON, to notice changes. */
+  /** The key as JSON, to notice changes. */
   readonly text: string
   withdrawn: boolean
 }
@@ -113,7 +112,7 @@ interface StoredKey extends SigningKey {
  */
 export function createKeySet ({ url, setting, log, createSelector }: {
   readonly url: URL
-  /** For the log, which must not contain the URL. */
+  /** The name of the setting, for the log, which must not contain the URL. */
   readonly setting: string
   readonly log: FastifyBaseLogger
   /** `createLocalJWKSet` of jose. */
@@ -213,7 +212,7 @@ export interface JwtIssuer {
   readonly issuer: string
   readonly audience: readonly string[]
   readonly algorithms: readonly SignatureAlgorithm[]
-  /** In the claims, as a JSON Pointer. */
+  /** JSON Pointer to the role in the claims. */
   readonly role: string
   /** The URL of a key set, or the only key. */
   readonly keys: URL | KeyObject

@@ -13,7 +13,6 @@ const NEEDING = new Map(VERBS.map((verb) => [verb, fieldsWith('needs').flatMap((
   return permission === undefined ? [] : [{ field, permission }]
 })]))
 
-/** In some way. */
 export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
   const needed = fieldNamed(field)?.needs?.[verb]
   return needed === undefined || verbs.includes(needed)
@@ -42,7 +41,7 @@ function refuseField (field: string, permission: Verb): never {
   throw permissionDenied(`"${field}" needs the permission ${permission}, which the token does not have`)
 }
 
-/** Without `set` an upsert writes the columns outside of the key. */
+/** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
 function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
   if (set !== undefined) return !Array.isArray(set) || set.length > 0
   const names = new Set(key)

@@ -8,7 +8,7 @@ import { describeType, isSame, ValueRefused, type ColumnType, type Value } from 
 /** A constant or a claim. */
 export type RuleValue = string | number | boolean | { readonly $claim: string }
 
-/** On one column. A list matches any of its values. */
+/** A configured rule on one column. A list matches any of its values. */
 export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
   readonly $eq?: RuleValue | null
   readonly $is?: RuleValue | null

@@ -28,7 +28,7 @@ export interface TokenStore {
   replace (ofFile: readonly StoredToken[], configured?: readonly StoredToken[]): void
 }
 
-/** In characters, against guessable ones. */
+/** Minimum length of a token in characters, against guessable ones. */
 export const MIN_TOKEN_LENGTH = 32
 
 /** SHA-256 in lower-case hex. Tokens are long and random, so a slow password hash is not needed. */
@@ -90,7 +90,7 @@ export function readEntries (
   return tokens
 }
 
-/** Of JWTs, and of named requests. */
+/** The roles of JWTs, and those of named requests. */
 export interface Roles { readonly roles: ReadonlyMap<string, Grant>, readonly requestRoles: ReadonlyMap<string, Grant> }
 
 /** `errors` gets a line for each invalid role. `known`: the configured databases. */
@@ -267,7 +267,7 @@ function findEntryErrors (entry: unknown, path: string): string[] {
   ].map((line) => line.startsWith(path) ? line : `${path}.${line}`)
 }
 
-/** Of the file, in characters, and of the list of its errors. */
+/** Maximum size of the file in characters, and of the list of its errors. */
 const [MAX_LENGTH, MAX_ERRORS] = [16_777_216, 20]
 /** A larger file is not read: a character is at most three bytes. */
 const MAX_BYTES = 3 * MAX_LENGTH
@@ -280,9 +280,9 @@ const atMost = (errors: readonly string[]): string[] =>
     : [...errors.slice(0, MAX_ERRORS), `${SETTING}: at least ${errors.length - MAX_ERRORS} more errors`]
 
 export interface TokenWatch {
-  /** At once. Errors in the file are logged. */
+  /** Reads the file now. Errors in it are logged. */
   refresh (): Promise<void>
-  /** From now on. */
+  /** Parses the file with this parser from now on. */
   use (file: TokenFile): void
   stop (): void
 }

@@ -10,10 +10,10 @@ import type { ColumnType, Value } from '../types/column-type.ts'
 export interface Column {
   readonly name: string
   readonly type: ColumnType
-  /** As the engine writes it: `decimal(10,2) unsigned`. */
+  /** The declaration as the engine writes it: `decimal(10,2) unsigned`. */
   readonly declaration: string
   readonly nullable: boolean
-  /** By the database, from other columns, so never written. */
+  /** Computed by the database from other columns, so never written. */
   readonly generated: boolean
   /**
    * As the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for columns of texts. SQLite: set
@@ -28,7 +28,7 @@ export interface Column {
   readonly autoIncrement: boolean
   /** An insert may leave it out. */
   readonly optional: boolean
-  /** If the default is a constant. */
+  /** The text of the default, if it is a constant. */
   readonly defaultText: string | null
   /** An expression, whose value only the database knows. */
   readonly defaultComputed?: true
@@ -112,11 +112,11 @@ export interface TriggerWrite {
 export interface Trigger {
   readonly timing: TriggerTiming
   readonly event: TriggerEvent
-  /** As far as the trigger's text shows. */
+  /** The tables that the trigger writes, as far as its text shows. */
   readonly writes?: readonly TriggerWrite[]
 }
 
-/** As far as the account may see them. */
+/** The triggers of a table, as far as the account may see them. */
 export interface Triggers {
   /**
    * The list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version
@@ -157,7 +157,7 @@ export interface Table {
    * changed.
    */
   readonly transactional: boolean
-  /** Of the table's server; all of them if omitted. */
+  /** What the server of the table has; all of it if omitted. */
   readonly traits?: ServerTraits
   readonly triggers: Triggers
   /**
@@ -180,7 +180,7 @@ export interface Table {
   /** In the order of the table. */
   readonly columns: ReadonlyMap<string, Column>
   readonly columnList: readonly Column[]
-  /** Of a row, if a request names none. */
+  /** The columns of a row if a request names none. */
   readonly visibleColumns: readonly Column[]
   /** An insert must not leave them out. */
   readonly requiredColumns: readonly Column[]
@@ -189,7 +189,6 @@ export interface Table {
   /** The primary key first, then the others in the order of their definition. */
   readonly indexes: readonly Index[]
   readonly foreignKeys: readonly ForeignKey[]
-  /** To tables of other databases. */
   readonly outerKeys?: readonly ForeignKey[]
   /** The account may not see the columns of some foreign keys. */
   readonly hidesKeys?: true
@@ -204,7 +203,7 @@ export interface Table {
 
 /** What a grant may do with a table. */
 export interface GrantedAccess {
-  /** Of the catalog. */
+  /** The table of the catalog. */
   readonly base: Table
   /**
    * The table without values of rules, by which statements are cached: all grants with the same columns and rules of
@@ -216,7 +215,7 @@ export interface GrantedAccess {
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
   /** Every row that is read or written satisfies all of them. */
   readonly rules: readonly Rule[]
-  /** To tables that the grant has rules for. */
+  /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
   /** To tables with rules whose rows cannot be looked up: the keys can only be NULL. */
   readonly unchecked: readonly UncheckedKey[]
@@ -241,7 +240,6 @@ export type RuleTest =
 
 export interface Parent {
   readonly key: ForeignKey
-  /** Of the catalog. */
   readonly table: Table
   /**
    * Undefined if they cannot be applied to it, so that no row satisfies them. @throws PERMISSION_DENIED for claims that
@@ -259,11 +257,11 @@ export interface Catalog {
    * They may come back.
    */
   readonly missing?: ReadonlyMap<string, Table>
-  /** In milliseconds since 1970. */
+  /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
 }
 
-/** As introspection gathers it. */
+/** A table as a dialect's introspection gathers it. */
 export type TableFacts = Omit<
   Table,
   'columns' | 'columnList' | 'visibleColumns' | 'requiredColumns' | 'identity' | 'granted'
@@ -279,7 +277,9 @@ export const statementTable = (table: Table): Table => table.granted?.shape ?? t
 /** Including what a grant does not see. */
 export const baseTable = (table: Table): Table => table.granted?.base ?? table
 
-/** Also true where the account may not see triggers. */
+/**
+ * Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers.
+ */
 export function mayFire (
   { triggers: { known, list } }: Pick<Table, 'triggers'>,
   event: TriggerEvent,
@@ -292,7 +292,7 @@ export function mayFire (
 
 export const traitsOf = ({ engine }: Pick<Table, 'engine'>) => TRAITS[engine === 'sqlite' ? 'sqlite' : 'mysql']
 
-/** Before a row is inserted; its key too. */
+/** Whether a trigger may set columns of a row before it is inserted, its key among them. */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
   const { known, list } = table.triggers
   if (known && list.length === 0) return false
@@ -388,7 +388,6 @@ export interface TableSource {
   see (name: string, path: Path): Table
 }
 
-/** For requests that name no other table. */
 export const alone = (table: Table): TableSource => ({ table, see: () => table })
 
 /** Other work can run between tables. */

@@ -7,7 +7,7 @@ import { type FindTable, withWrittenTables } from './triggers.ts'
 
 /** Two columns whose equal values relate rows. */
 export interface Pair {
-  /** Of the first table, whose rows are already known. */
+  /** The column of the first table, whose rows are already known. */
   readonly column: Column
   readonly other: Column
 }
@@ -45,7 +45,6 @@ export function relationsBetween (table: Table, other: Table): ReadonlyArray<rea
   )
 }
 
-/** In any order. */
 export function isSameRelation (one: readonly Pair[], two: readonly Pair[]): boolean {
   return (
     one.length === two.length &&

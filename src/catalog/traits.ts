@@ -9,12 +9,12 @@ export type Engine = 'mysql' | 'sqlite'
 const TRUE_FOR = {
   /** By a BEFORE trigger, which on SQLite may only write the table again. */
   triggersSetColumns: 'mysql',
-  /** By `raise(ignore)` in a BEFORE trigger, without an error. */
+  /** Whether a BEFORE trigger may leave out a row without an error (`raise(ignore)`). */
   triggersSkipRows: 'sqlite',
   /** Rows that a trigger inserts into the table take numbers between those of one statement. */
   triggersTakeNumbers: 'sqlite',
 
-  /** In place of a single value. */
+  /** Whether DEFAULT may stand in place of a single value. */
   hasDefault: 'mysql',
   /**
    * By ON CONFLICT, an upsert names the key by which it finds a row. ON DUPLICATE KEY UPDATE finds a row by any unique
@@ -23,24 +23,23 @@ const TRUE_FOR = {
   namesKey: 'sqlite',
   /** AUTO_INCREMENT: of an insert, or of the row that an upsert has found. */
   reportsNumbers: 'mysql',
-  /** Their distance is a setting (`auto_increment_increment`). */
+  /** Whether the distance of numbers is a setting (`auto_increment_increment`). */
   numbersInSteps: 'mysql',
 
-  /** By LIMIT, and matched rows are reported. */
+  /** Whether they have LIMIT, and report how many rows they have matched. */
   limitsChanges: 'mysql',
-  /** With a list of values, from which the join begins. */
+  /** Whether an update can join its table with a list of values, from which the join begins. */
   joinsChanges: 'mysql',
-  /** By a full-text index; otherwise a select must find the rows. */
+  /** Whether they find rows by a full-text index; otherwise a select must find them. */
   searchesInWrites: 'sqlite',
 
-  /** By a select; a transaction of SQLite locks the file. */
+  /** Whether a select can lock its rows; a transaction of SQLite locks the file. */
   locksRows: 'mysql',
   namesIndexes: 'mysql',
   /** `a > ? or (a = ? and b > ?)` reads a range of an index on `(a, b)`. */
   findsRangeInOr: 'mysql',
   /** All rows of an `in (…)` are sorted: each value costs the same as if it were alone. */
   readsListsAtOnce: 'mysql',
-  /** By FILTER. */
   filtersAggregates: 'sqlite',
   /** The mode `boolean` of `$match`. */
   hasBooleanSearch: 'mysql',
@@ -49,11 +48,9 @@ const TRUE_FOR = {
   /** Values come as JavaScript values, not as text, and equal a column as parameters without a cast. */
   sendsValues: 'sqlite',
 
-  /** It excludes all others. */
   hasOneWriter: 'sqlite',
   /** Always as a whole; SQLite has `raise(fail)`. */
   undoesRefused: 'mysql',
-  /** In violations. */
   namesForeignKeys: 'mysql',
   /** To the end of the transaction; MySQL only has statements without checks. */
   defersForeignKeys: 'sqlite',

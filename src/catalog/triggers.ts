@@ -9,7 +9,6 @@ export const writtenBy = (
   event: TriggerEvent
 ): ReadonlySet<string> => (written === undefined ? NONE : new Set(written[event]))
 
-/** By the name in a definition. */
 export type FindTable = (name: string) => TableFacts | undefined
 
 /** The foreign keys must have the exact names of tables. */
@@ -24,10 +23,10 @@ export function withWrittenTables (tables: readonly TableFacts[], find: FindTabl
   })
 }
 
-/** It changes with the rows that its foreign key refers to. */
+/** A table whose foreign key makes it change with the rows that it refers to. */
 interface Child { readonly table: TableFacts, readonly cascades: NonNullable<ForeignKey['cascades']> }
 
-/** By the name of the table whose rows they change with. */
+/** The tables that change with the rows of another one, by the name of that one. */
 function childrenOf (tables: readonly TableFacts[]): ReadonlyMap<string, readonly Child[]> {
   const children = tables.flatMap((table) =>
     table.foreignKeys.flatMap(({ cascades, referencedTable }) =>
@@ -68,7 +67,7 @@ function writtenTables (
 
 interface Token {
   readonly text: string
-  /** In lower case, without quotes; undefined for any other token. */
+  /** Lower case for a word without quotes; undefined for any other token. */
   readonly word: string | undefined
   readonly isName: boolean
 }
@@ -105,7 +104,7 @@ function unquote (quoted: string): string {
   return quoted.slice(1, -1).replaceAll(open + close, close)
 }
 
-/** Between a verb and its table. SQLite: `or replace`. */
+/** Words between a verb and its table. SQLite: `or replace`. */
 const MODIFIERS = new Set([
   'low_priority',
   'delayed',
@@ -119,9 +118,9 @@ const MODIFIERS = new Set([
   'rollback',
   'replace'
 ])
-/** Of a list of tables. */
+/** Words that end a list of tables. */
 const ENDS = new Set(['set', 'where', 'order', 'limit', 'returning', 'using', 'end'])
-/** They never stand in a list of tables. */
+/** Words that never stand in a list of tables. */
 const VERBS = new Set(['update', 'delete'])
 
 class Reader {
@@ -165,14 +164,13 @@ class Reader {
     return this.#tokens[index]?.word
   }
 
-  /** After a verb and its modifiers. */
   #afterModifiers (verb: number): number {
     let index = verb + 1
     while (MODIFIERS.has(this.#word(index) ?? '')) index++
     return index
   }
 
-  /** Undefined for a table of another database. */
+  /** The name of a table; undefined if it is one of another database. */
   #nameAt (index: number): string | undefined {
     const token = this.#tokens[index]
     if (token?.isName !== true) return undefined
@@ -183,7 +181,7 @@ class Reader {
       : undefined
   }
 
-  /** Of a list with joins, such as `a, b join c`. */
+  /** Adds the tables of a list with joins, such as `a, b join c`. */
   #addAll (from: number, event: TriggerEvent): void {
     let isTable = true
     let depth = 0

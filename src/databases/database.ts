@@ -36,13 +36,12 @@ export class RunningRequests {
   }
 }
 
-/** Or import. */
 interface RunningStream {
   /** Cuts the stream off, or ends the import. */
   fail (error: Error): void
 }
 
-/** At a time: of one caller, and of all callers together. */
+/** The maximum number of streams at a time: of one caller, and of all callers together. */
 export interface StreamLimits {
   readonly ofCaller: number
   readonly ofAll: number
@@ -62,7 +61,7 @@ export function limitStreams (most: number, poolSize: number): StreamLimits {
 
 type Kind = 'streams' | 'imports'
 
-/** With the callers that they belong to. */
+/** The running streams and imports of a database, with the callers that they belong to. */
 export class Streams {
   readonly #limits: Readonly<Record<Kind | 'both', StreamLimits>>
   readonly #running = new Map<RunningStream, { readonly caller: string, readonly kind: Kind }>()
@@ -113,9 +112,9 @@ export class Streams {
 
 export interface Database extends KeyedDatabase {
   readonly statementCounts: StatementCounts
-  /** Of a response, in bytes. */
+  /** Maximum size of a response, in bytes. */
   readonly resultLimit: number
-  /** For responses; all databases of a registration share it. */
+  /** The memory for responses, which all databases of a registration share. */
   readonly budget: ResponseBudget
   /** Called in the transaction of each write. */
   readonly onWrite: WriteHook | undefined
@@ -129,7 +128,6 @@ export interface Database extends KeyedDatabase {
   readonly running: RunningRequests
   /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until then */
   getCatalog (): Catalog | Promise<Catalog>
-  /** Undefined until the catalog has been read. */
   latestCatalog (): Catalog | undefined
   /** Passes on the catalog, now if it has been read, and after each reading. The watcher must not throw. */
   watch (watcher: (catalog: Catalog) => void): void
@@ -140,14 +138,13 @@ export interface Database extends KeyedDatabase {
   close (): Promise<void>
 }
 
-/** It has run but is not committed. */
+/** A write that has run but is not committed. */
 export interface PendingWrite {
   readonly tx: Transaction
   readonly grant: { readonly name: string, readonly claims: Readonly<Record<string, unknown>> }
   readonly database: Database
   readonly plan: Plan
   readonly body: Body
-  /** In the body. */
   readonly references?: ReadonlyMap<object, unknown> | undefined
   /** The named request that has the body. */
   readonly named?: string | undefined
@@ -188,11 +185,11 @@ export function createDatabase ({
   streams?: Streams | undefined
   importTimeout?: number
   budget?: ResponseBudget | undefined
-  /** Of the catalog in the background, in milliseconds. */
+  /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
   /** Of stored responses to requests with an idempotency key, in milliseconds. */
   keyLifetime?: number | undefined
-  /** For running requests, in milliseconds. */
+  /** How long `close` waits for running requests, in milliseconds. */
   closeTimeout?: number
   onWrite?: WriteHook | undefined
   onRefreshError: (error: unknown, database: string) => void

@@ -26,13 +26,13 @@ export interface DatabaseConfig {
   readonly streamTimeout: number
   /** In milliseconds. */
   readonly importTimeout: number
-  /** Of one caller at a time; imports count by themselves. */
+  /** Maximum number of streams and of imports of one caller at a time. */
   readonly streams: number
   readonly imports: number
   readonly resultLimit: number
   readonly refreshInterval: number
   readonly keyLifetime: number
-  /** They create and fill the tables of `sqlite::memory:`. */
+  /** SQL statements that create and fill the tables of `sqlite::memory:`. */
   readonly setup: readonly string[]
 }
 
@@ -110,7 +110,6 @@ function createStreams ({ address, pool, streams, imports }: DatabaseConfig): St
  */
 const START_TIME = 5000
 
-/** For a promise that does not reject. */
 function atMost (milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds)

@@ -49,12 +49,12 @@ const PARTS: ReadonlyArray<(table: Table) => number> = [
   ({ triggers }) => triggers.list.length
 ]
 
-/** For those that look for something, in milliseconds. */
+/** How long a reading counts for those that look for something, in milliseconds. */
 const LOOKED_FOR = 1000
 /** Of the time, readings for those that look for something take no more than one part in so many. */
 const SHARE = 4
 
-/** After a reading that lacks something, in milliseconds. */
+/** How long after a reading that lacks something the catalog is read again, in milliseconds. */
 const SECOND_AFTER = 1000
 
 /**
@@ -266,7 +266,7 @@ function isThere (missing: string | undefined, named: readonly Table[], catalog:
 /** The tables of the database differ from the plans of an attempt. */
 export class StaleAttempt extends Error {
   readonly stale: StaleCatalog
-  /** Of the plan, as the grant sees them. */
+  /** The tables of the plan, as the grant sees them. */
   readonly tables: readonly Table[]
   /** The attempt has changed nothing for certain, so that the request can run again. */
   readonly isUndone: boolean
@@ -282,7 +282,7 @@ export class StaleAttempt extends Error {
 export const toStale = (error: unknown, plan: Plan, isUndone = true): unknown =>
   error instanceof StaleCatalog ? new StaleAttempt(error, plan, isUndone) : error
 
-/** While other programs change definitions. */
+/** The maximum number of attempts while other programs change definitions. */
 const MAX_ATTEMPTS = 5
 
 /**
@@ -324,7 +324,6 @@ async function attemptAgain<T> (
   }
 }
 
-/** By them a request is planned. */
 interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
   getCatalog (): Catalog | Promise<Catalog>
   look (): Promise<Catalog>

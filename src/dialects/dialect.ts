@@ -86,7 +86,7 @@ export interface Client {
 }
 
 export interface WriteOptions {
-  /** Its disconnection ends the statement. */
+  /** The client whose disconnection ends the statement. */
   readonly client?: Client | undefined
 }
 
@@ -113,7 +113,7 @@ export interface Transaction extends Executor {
    * transactions was written
    */
   nested<T> (use: (transaction: Transaction) => Promise<T>): Promise<T>
-  /** From 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt: number
   /**
    * The number of statements so far. Omitted by dialects whose COMMIT does not refuse single statements. No getter:
@@ -155,7 +155,7 @@ export interface Dialect {
   readonly traits?: ServerTraits | undefined
   /** The server of the newest connection, on the primary. */
   readonly server?: ServerFacts | undefined
-  /** With a fixed number of queries. */
+  /** Reads the tables with a fixed number of queries. */
   introspect (): Promise<readonly TableFacts[]>
   /**
    * Runs a select until its last row or until `sink` is full; again if its connection was lost. @throws StaleCatalog;
@@ -177,7 +177,7 @@ export interface Dialect {
    * Nothing was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
-  /** As the database lists them, one per line. */
+  /** The privileges of the account as the database lists them, one per line. */
   privileges (): Promise<string[]>
   /** Finds risks of the account. `configured`: the databases that the service uses. */
   findRisks (configured: readonly string[]): Promise<Risks>

@@ -50,7 +50,6 @@ export const MAX_WAITING = 1000
 export function createCommandQueue (): {
   /** @throws OVERLOADED if more wait; what `work` throws */
   run<T> (work: () => Promise<T>): Promise<T>
-  /** When nothing runs or waits. */
   drain (): Promise<void>
 } {
   let pending = 0

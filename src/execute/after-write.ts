@@ -22,7 +22,7 @@ interface Checked {
   readonly checks?: readonly ForeignKeyCheck[] | undefined
   /** Whether the write has failed, so that its own rows do not exist. */
   readonly isUndone?: boolean
-  /** In `data`, of the last row that was written or refused. */
+  /** The position in `data` of the last row that was written or refused. */
   readonly last?: number
 }
 
@@ -81,7 +81,7 @@ export async function refuse (
   throw error
 }
 
-/** In `data`, of the row that the error is about. */
+/** The position in `data` of the row that an error is about. */
 function rowOf (error: unknown): number | undefined {
   const [, index] = /^\/data\/(\d+)(?:\/|$)/.exec((error as ServiceError).details[0]?.path ?? '') ?? []
   return index === undefined ? undefined : Number(index)

@@ -62,7 +62,6 @@ export function runChange (
   plan: UpdatePlan | DeletePlan,
   { sink, readLists }: {
     readonly sink: ResponseSink | undefined
-    /** Of the rows that a delete returns, before it. */
     readonly readLists?: (sink: ResponseSink) => Promise<unknown>
   }
 ): Promise<StatementResult> {
@@ -192,7 +191,6 @@ function lockingLookup (plan: UpdatePlan | DeletePlan, columns: readonly Column[
   return { table, columns, condition, limit: Math.min(mostRows(plan) + 1, Number.MAX_SAFE_INTEGER), lock: 'update' }
 }
 
-/** Without a refusal. */
 function mostRows (plan: UpdatePlan | DeletePlan): number {
   return Math.max(-1, Math.min(plan.expect?.most ?? Infinity, ceilingOf(plan)))
 }

@@ -9,7 +9,7 @@ import { compileLastId } from '../sql/statement-cache.ts'
 import type { Value } from '../types/column-type.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
 
-/** Of the first inserted row, as JSON; null if it is not certain. */
+/** The id as JSON of the first row that was inserted; null if it is not certain. */
 export function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, insertId }: RowCounts): string {
   const { identity } = table
   // a trigger of SQLite may skip the row, or change its key afterwards
@@ -21,7 +21,7 @@ export function newId (table: Table, { columns, parameters }: PlannedRow, { inse
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
-/** Of the only row of an upsert, as JSON; null if it is not certain. @throws ServiceError */
+/** Of the only row of an upsert, as JSON; null if it is not certain. */
 export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const { table, table: { identity }, rows, isList, conflict } = plan
   if (conflict === undefined || identity === undefined || isList) return 'null'
@@ -53,10 +53,7 @@ export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner)
   return isOfRow && (identity.autoIncrement || !factsOf(table).fillsNew) ? known : 'null'
 }
 
-/**
- * As JSON, of a row that existed, if its key was computed, so that only the statement has found it. @throws
- * ServiceError
- */
+/** As JSON, of a row that existed, if its key was computed, so that only the statement has found it. */
 async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
   const { table, table: { identity }, rows, conflict } = plan
   const { inserted, existing, insertId } = counts
@@ -72,10 +69,7 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
   return shownNumber(identity, await runner.number(compileLastId(table)))
 }
 
-/**
- * As JSON, null if the row is not found; undefined if the id is reported, or only the statement has found the row.
- * @throws ServiceError
- */
+/** As JSON, null if the row is not found; undefined if the id is reported, or only the statement has found the row. */
 async function readStoredId (
   { table, rows, conflict }: InsertPlan,
   counts: RowCounts,
@@ -108,6 +102,5 @@ function byNumber (identity: Column, { inserted, insertId, existing = null }: Ro
   return hasKey([identity], [isNew ? numberOf(identity, insertId as string) : readKey(identity, existing)])
 }
 
-/** As JSON; undefined if it is reported. @throws ServiceError */
 export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> =>
   await readStoredId(plan, counts, runner) ?? await readExistingId(plan, counts, runner)

@@ -68,7 +68,7 @@ export function readKey ({ type, type: { positions } }: Column, value: DriverVal
 
 export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit' | 'lock' | 'sequence' | 'members'>
 
-/** Without foreign keys, to be undone. */
+/** Runs a write again, without foreign keys, to be undone. */
 export type Repeat = (use: (run: Executor['run']) => Promise<never>) => Promise<never>
 
 /** In one session of a database. Each method throws the errors of the session. */
@@ -94,7 +94,7 @@ export class Runner {
     return this.database.dialect.engine
   }
 
-  /** For a plan of several statements. @throws VALUE_OUT_OF_RANGE */
+  /** Puts values in place of the moments of a plan of several statements. @throws VALUE_OUT_OF_RANGE */
   async bind<C extends Cell | Given> (cells: readonly C[]): Promise<readonly C[]> {
     if (this.#table === undefined || !hasMoment(cells)) return cells
     const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
@@ -103,7 +103,7 @@ export class Runner {
     return bindCells(cells as readonly Cell[], () => clock) as readonly C[]
   }
 
-  /** Not a promise without moments. */
+  /** The same for assignments; not a promise if they have no moments. */
   bindAssignments (assignments: readonly Assignment[]): readonly Assignment[] | Promise<readonly Assignment[]> {
     if (this.#table === undefined || !assignments.some(({ parameter }) => isMoment(parameter))) return assignments
     return this.bind(assignments.map(({ parameter }) => parameter)).then((parameters) =>
@@ -163,7 +163,9 @@ export class Runner {
     await this.run({ verb: 'select', order: [], ...lookup }, sink)
   }
 
-  /** Up to `limit`, as digits. Locks the rows if requested. */
+  /**
+   * Counts the rows that a condition selects, up to a limit, and locks them if requested. Returns the number as digits.
+   */
   async count (table: Table, condition: Condition, limit?: number, lock?: CountPlan['lock']): Promise<string> {
     const plan: CountPlan = { verb: 'count', table, condition, limit, ...(lock !== undefined && { lock }) }
     return await this.number(compileStatement(plan, this.engine, this.database.statementCounts))
@@ -214,7 +216,7 @@ export async function readRows (
   { table, columns, members, key, keys, optional }: Returned & {
     readonly table: Table
     readonly key: readonly Column[]
-    /** In the order of the response. A row may occur more than once. */
+    /** Keys in the order of the response. A row may occur more than once. */
     readonly keys: ReadonlyArray<readonly Value[]>
     /** Indexes in `keys` of rows that may be missing. */
     readonly optional?: ReadonlySet<number> | undefined
@@ -311,7 +313,6 @@ export async function areTaken (runner: Runner, { table, key, keys, own = [] }: 
   readonly key: readonly Column[]
   /** The write gives them to the rows. */
   readonly keys: ReadonlyArray<readonly Value[]>
-  /** Of the rows that it writes. */
   readonly own?: ReadonlyArray<readonly Value[]>
 }): Promise<boolean> {
   const written = new Set(own.map(textOf))
@@ -322,7 +323,7 @@ export async function areTaken (runner: Runner, { table, key, keys, own = [] }: 
   return false
 }
 
-/** Without rows that get a number from the database. */
+/** The values of the key in the rows, without rows that get a number from the database. */
 export function givenKeys (key: readonly Column[], rows: readonly PlannedRow[]): Value[][] {
   const keys = rows.map((row) => key.map((column) => boundValue(givenValue(row, column))))
   return keys.filter((values): values is Value[] => !values.includes(null))

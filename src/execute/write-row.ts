@@ -72,7 +72,6 @@ async function lookUp ({ runner, onBatch }: InsertRun, batch: RowBatch, writes: 
 // server may have checked that key first although the row also collides in the named key. If it does not, the insert
 // fails. Other rows are written like this because the statement of an upsert would do more than requested.
 
-/** Of one row. */
 type Upsert = RowBatch & { readonly conflict: BatchConflict }
 
 async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
@@ -130,7 +129,6 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
-/** For the row that exists. */
 function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const given = written.map((column): Assignment => {
@@ -164,7 +162,7 @@ async function requireWithin (
   }
 }
 
-/** It is not counted as inserted. */
+/** Runs the statement of a row that exists, which is not counted as inserted. */
 async function runExisting (batch: RowBatch, runner: Runner): Promise<RowCounts> {
   const result = await runner.insert(batch)
   return countsOf(batch, result.changed === 1 ? { ...result, changed: 0 } : result)
@@ -183,7 +181,7 @@ export async function writeBatch (
   return counts
 }
 
-/** In `data`, if that is a list. */
+/** The position of a row in `data`, if that is a list. */
 export const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined =>
   isList ? index : undefined
 

@@ -137,7 +137,7 @@ export function boundConnections (app: FastifyInstance): void {
   })
 }
 
-/** Its disconnection ends the statement. */
+/** The client that waits for a response. Its disconnection ends the statement. */
 export class HttpClient implements Client {
   readonly #response: ServerResponse
   readonly #grant: Grant

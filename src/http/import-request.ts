@@ -27,21 +27,18 @@ export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** For routes whose bodies may be imports. */
     rowQueryImports?: true
   }
   interface FastifyRequest {
-    /** By an import in batches. */
     rowQueryCommitted?: Committed | undefined
   }
 }
 
-/** Undefined for any other request. */
 export function findImportFormat ({ 'content-type': type = '' }: IncomingMessage['headers']): ImportFormat | undefined {
   return FORMATS.get((type.split(';', 1)[0] as string).trim().toLowerCase())
 }
 
-/** It has not been read. */
+/** The body of an import, which has not been read. */
 export class ImportBody {
   readonly verb = 'insert'
   readonly format: ImportFormat
@@ -53,7 +50,6 @@ export class ImportBody {
   }
 }
 
-/** Those that a route accepts, for a message. */
 export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
   return `application/json${config.rowQueryImports === true ? `, or for an import ${IMPORT_TYPES.join(' or ')}` : ''}`
 }
@@ -78,7 +74,7 @@ function unpackIfPacked (payload: Readable, gunzip: Gunzip): Readable {
 
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
-/** Or UNSUPPORTED_MEDIA_TYPE, not thrown. */
+/** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
 export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
   const { headers, raw, routeOptions: { config } } = request
   // one of the host app may fail before it is read, which nobody listens for yet
@@ -170,7 +166,7 @@ export interface ImportSettings {
   readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
-/** The body of the response. @throws ServiceError */
+/** The body of the response. */
 export async function answerImport (
   request: FastifyRequest,
   reply: FastifyReply,

@@ -28,7 +28,6 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
   done()
 }
 
-/** For telemetry. */
 export function note (record: NonNullable<NamedCall['record']>, found: NamedRequest): void {
   const [verb, another] = verbsOf(found)
   const { name, database, table } = found

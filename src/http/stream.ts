@@ -29,7 +29,6 @@ const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
 
 export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamFormat[]
 
-/** In the header Accept. */
 export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
 
 /** Media type -> format; undefined for a response that is not a stream. */
@@ -123,7 +122,6 @@ export function checkStreamBody (
 
 export type Consistency = 'primary'
 
-/** For messages. */
 export const CONSISTENCY = 'The header "Row-Query-Consistency"'
 
 /**
@@ -136,7 +134,6 @@ export function readConsistency (verb: Verb, source: string, asked: unknown): Co
   return 'primary'
 }
 
-/** As the header Accept and the body ask for them. */
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
@@ -237,14 +234,12 @@ function describe (
 // The method QUERY (RFC 10008): a POST that only reads, which proxies and clients may therefore repeat. Its responses
 // have an entity tag.
 
-/** Of the pieces of a representation. */
 export function createTag (pieces: Iterable<Uint8Array>): string {
   const hash = createHash('sha256')
   for (const piece of pieces) hash.update(piece)
   return toTag(hash)
 }
 
-/** Of the representation that was hashed. */
 export const toTag = (hash: Hash): string => `"${hash.digest('base64url')}"`
 
 /** RFC 9110, section 13.1.2. */

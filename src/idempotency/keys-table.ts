@@ -108,14 +108,13 @@ export const selectAnswer = ({ engine, traits }: Pick<Dialect, 'engine' | 'trait
 /** Parameter: age in seconds. */
 const deleteOld = statementsOf('delete', DELETE_OLD)
 
-/** In the background. */
 export interface KeyCleanUp {
   /** Clean-ups run while keys are used. */
   noteUse (): void
   stop (): void
 }
 
-/** In milliseconds, also before the first clean-up. */
+/** The interval of clean-ups while keys are used, and the delay of the first one, in milliseconds. */
 const INTERVAL = 600_000
 
 /**

@@ -18,14 +18,13 @@ import { insertReservation, type KeyCleanUp, selectAnswer, updateAnswer } from '
 
 // The header `Idempotency-Key`: the requests that may have one, and the comparison of requests.
 
-/** As the client sent it. */
 interface RequestKey {
   readonly text: string
   /** SHA-256 of its bytes. */
   readonly body: string
 }
 
-/** As it is stored: hashes of 32 bytes. */
+/** A key that a request reserves, as it is stored: hashes of 32 bytes. */
 export interface Reservation {
   /** A hash of the key and its owner. */
   readonly key: Buffer
@@ -69,7 +68,7 @@ export function createReservation ({ key, grant, database, path, tables }: {
   readonly grant: KeyOwner
   readonly database: string
   readonly path: RequestPath | undefined
-  /** As the grant sees them. */
+  /** The tables that are used, as the grant sees them. */
   readonly tables: readonly Table[]
 }): Reservation {
   const { owner } = grant
@@ -106,11 +105,11 @@ function tryRules (
   }
 }
 
-/** For another request with the key, in milliseconds. */
+/** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
 /** Requests for all keys of a database. */
 const MAX_WAITING = 1000
-/** Of a stored response, in bytes. */
+/** Maximum size of a stored answer, in bytes. */
 const MAX_ANSWER = 2 ** 20
 
 interface Once {
@@ -121,7 +120,7 @@ interface Once {
 
 interface Done { readonly request: Buffer, readonly answer: string | Buffer }
 
-/** By requests of this process, in one database. */
+/** The keys of one database that requests of this process are using. */
 export class KeysInUse {
   readonly #running = new Map<string, PromiseWithResolvers<Done | undefined>>()
   #waiting = 0
@@ -225,7 +224,7 @@ async function runInTransaction (
   }
 }
 
-/** Or returns what is stored under the key. */
+/** Reserves the key, or returns the response that is stored under it. */
 async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reservation): Promise<Done | undefined> {
   try {
     await tx.run(insertReservation[dialect.engine](reservation.key, reservation.request()), undefined, PATIENCE)
@@ -276,7 +275,6 @@ function toReservationError (error: unknown): unknown {
 export interface KeyedDatabase {
   readonly name: string
   readonly dialect: Dialect
-  /** By requests of this process; old keys are removed. */
   readonly keysInUse: KeysInUse
   readonly keyCleanUp: KeyCleanUp
 }
@@ -296,7 +294,7 @@ export async function transactOnce (
     readonly grant: KeyOwner
     readonly database: KeyedDatabase
     readonly path: RequestPath | undefined
-    /** As the grant sees them. */
+    /** The tables that are used, as the grant sees them. */
     readonly tables: readonly Table[]
     readonly transaction: TransactionOptions
     /** For a body whose hash is known only at its end: the hash so far, and what reads the rest. */

@@ -20,13 +20,13 @@ const [LF, CR] = [0x0a, 0x0d] as const
 
 export interface Batch<Row = unknown> {
   readonly rows: Row[]
-  /** Of each row. */
+  /** The first line of each row. */
   readonly lines: number[]
-  /** Of the first row, among all. */
+  /** The index of the first row among all. */
   readonly first: number
-  /** Of the last row. */
+  /** The line in which the last row ends. */
   lastLine: number
-  /** Of the rows, in bytes. */
+  /** The size of the rows in bytes. */
   size: number
 }
 
@@ -35,9 +35,9 @@ export interface BatchLimits {
   readonly rowSize: number
   /** The most in a batch. */
   readonly rows: number
-  /** For bytes, in milliseconds. */
+  /** How long to wait for bytes, in milliseconds. */
   readonly timeout: number
-  /** Of the first row that is passed on; 1 if omitted. */
+  /** The line of the first row that is passed on; 1 if omitted. */
   readonly fromLine?: number
 }
 
@@ -47,7 +47,6 @@ export class BatchReader<Row = unknown> {
   readonly #stream: Readable
   readonly #parser: RowParser<Row>
   readonly #limits: BatchLimits
-  /** Not decoded. */
   readonly #small = Buffer.allocUnsafeSlow(PIECE)
   #smallLength = 0
   #smallTimer: NodeJS.Timeout | undefined
@@ -55,9 +54,8 @@ export class BatchReader<Row = unknown> {
   #chunk: Buffer = Buffer.alloc(0)
   #text = ''
   #position = 0
-  /** Each character of the text is one byte. */
   #isAscii = true
-  /** Of the row that is being read. */
+  /** The size of the row that is being read. */
   #rowSize = 0
   #count = 0
   #batch: Batch<Row>
@@ -171,7 +169,6 @@ export class BatchReader<Row = unknown> {
     if (!this.#hasEnded) this.fail(bodyIncomplete())
   }
 
-  /** With the next bytes, or after other work of the process. */
   #proceed (): void {
     if (this.#isResting) return
     this.#advance()
@@ -324,7 +321,7 @@ function incompleteAt (bytes: Buffer, end: number): number {
   return 0
 }
 
-/** Before the first line that is not UTF-8, in bytes. */
+/** The length of the lines before the first one that is not UTF-8. */
 function validLines (bytes: Buffer): number {
   let start = 0
   for (let index = 0; index < bytes.length; index++) {

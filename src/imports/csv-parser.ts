@@ -15,7 +15,7 @@ export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';'
 
 const [LF, CR, QUOTE] = [0x0a, 0x0d, 0x22] as const
 
-/** In characters: a cell takes many times the memory of its text. */
+/** The largest header, in characters: a cell takes many times the memory of its text. */
 const MAX_HEADER = 1_048_576
 
 /** Null for a cell with nothing, which is NULL. */
@@ -26,12 +26,12 @@ export class CsvParser implements RowParser<CsvCells> {
   #names: readonly string[] = []
   #headerLength = 0
   #state: 'start' | 'plain' | 'quoted' | 'afterQuote' = 'start'
-  /** Of the cell so far. */
+  /** The text of the cell so far. */
   #text = ''
   #cells: Array<string | null> = []
   /** Cells so far; those beyond the header are not kept. */
   #width = 0
-  /** In which the quotes of the cell have begun. */
+  /** The line in which the quotes of the cell have begun. */
   #quoteLine = 1
   /** A LF belongs to the CR before it. */
   #isAfterCr = false
@@ -41,7 +41,7 @@ export class CsvParser implements RowParser<CsvCells> {
   line = 1
   rowLine = 1
   lastLine = 0
-  /** With the header. @throws ServiceError */
+  /** Called with the names of the header. */
   onNames: (names: readonly string[]) => void = () => {}
   headerLine = 1
 
@@ -112,7 +112,6 @@ export class CsvParser implements RowParser<CsvCells> {
     return this.#endCell(text, end)
   }
 
-  /** Up to the last character of a cell, or to the end of the text. */
   #readQuoted (text: string, from: number): number {
     let part = ''
     let start = from
@@ -130,7 +129,6 @@ export class CsvParser implements RowParser<CsvCells> {
     return end + 1
   }
 
-  /** In a part of a cell. */
   #countLines (part: string): void {
     if (part === '') return
     if (part.includes('\n') || part.includes('\r')) {
@@ -310,7 +308,7 @@ function readerOf (column: Column): ReadCell {
 }
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-/** They are exact in a double. */
+/** Whole numbers that are exact in a double. */
 const SMALL = /^(?:0|-?[1-9]\d{0,14})$/
 
 function readScalar (text: string): unknown {

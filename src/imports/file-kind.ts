@@ -4,7 +4,7 @@ const SAVE = 'in a spreadsheet, save it as "CSV UTF-8"'
 const UTF_16 = `text in UTF-16: save it in UTF-8; ${SAVE}`
 const WORKBOOK = `a workbook: ${SAVE}`
 
-/** Of files that people send in place of a text. */
+/** The first bytes of files that people send in place of a text. */
 const BEGINNINGS: ReadonlyArray<readonly [bytes: readonly number[], kind: string]> = [
   [[0x50, 0x4b, 0x03, 0x04], `an XLSX or ZIP file: ${SAVE}, or unpack it`],
   [[0xd0, 0xcf, 0x11, 0xe0], WORKBOOK],
@@ -17,7 +17,7 @@ const BEGINNINGS: ReadonlyArray<readonly [bytes: readonly number[], kind: string
 /** Bytes that `findKind` looks at. */
 export const BEGINNING = 4
 
-/** Undefined for what may be text in UTF-8. */
+/** What a file is that begins with these bytes; undefined for what may be text in UTF-8. */
 export function findKind (bytes: Buffer): string | undefined {
   const known = BEGINNINGS.find(([beginning]) => beginning.every((byte, index) => bytes[index] === byte))
   if (known !== undefined) return known[1]

@@ -6,9 +6,9 @@ export interface RowParser<Row = unknown> {
   readonly row: Row | undefined
   /** No row has begun. */
   readonly isBetween: boolean
-  /** From 1, as an editor counts. */
+  /** The current line, from 1, as an editor counts. */
   readonly line: number
-  /** Of `row`, or of the row that has begun. */
+  /** The first line of `row`, or of the row that has begun. */
   readonly rowLine: number
   readonly lastLine: number
   /**
@@ -20,7 +20,6 @@ export interface RowParser<Row = unknown> {
   end (): void
 }
 
-/** In the details of an error. */
 export function atLine (error: ServiceError, line: number): ServiceError {
   const { details, message } = error
   return withDetails(error, ...(details.length === 0 ? [{ path: '', message }] : details).map((detail) => ({

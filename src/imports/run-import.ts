@@ -35,19 +35,18 @@ export interface ImportRequest extends Keyed {
   readonly access: Access
   readonly options: ImportOptions
   readonly limits: RequestLimits
-  /** For bytes, in milliseconds. */
+  /** How long to wait for bytes, in milliseconds. */
   readonly bodyTimeout: number
-  /** Of the first row that is written; 1 if omitted. */
+  /** The line of the first row that is written; 1 if omitted. */
   readonly fromLine?: number
   readonly client?: Client | undefined
   readonly record?: RequestRecord | null | undefined
-  /** Of the app: the whole runs in it. */
+  /** The open transaction of the app in which the whole runs. */
   readonly within?: Transaction
   /** The hook for writes runs the import itself, and is not called. */
   readonly isOfHook?: boolean
 }
 
-/** Of all batches. */
 interface Counts { inserted: number, updated: number, unchanged: number }
 
 /** How long an import in one transaction on SQLite may wait for its client in all, because other writes wait, too. */
@@ -56,7 +55,7 @@ const PATIENCE = 5000
 /** Checked as far as it can be without its rows. */
 export class Import {
   readonly #request: ImportRequest
-  /** As the grant sees it. */
+  /** The table as the grant sees it. */
   readonly #table: Table
   readonly #parser: CsvParser | NdjsonParser
   #reader: BatchReader | undefined
@@ -66,7 +65,7 @@ export class Import {
   #line = 0
   #patience = PATIENCE
   #failure: unknown
-  /** For the whole, by `performance.now()`. */
+  /** When the time limit of the whole ends, as `performance.now()`. */
   #deadline = Infinity
 
   /** @throws PERMISSION_DENIED, TABLE_NOT_FOUND, NOT_SUPPORTED */
@@ -94,7 +93,6 @@ export class Import {
     if (parser instanceof CsvParser) parser.onNames = () => { this.#columnsOf(table, parser) }
   }
 
-  /** That have been read. */
   get bytes (): number {
     return this.#reader?.bytes ?? 0
   }
@@ -104,7 +102,7 @@ export class Import {
     return { rows: this.#rows, line: this.#line }
   }
 
-  /** After the running statement. */
+  /** Ends the import after its running statement. */
   fail (error: unknown): void {
     this.#failure ??= error
     this.#reader?.fail(error)
@@ -251,7 +249,7 @@ export class Import {
     }
   }
 
-  /** Of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
+  /** The columns of the header. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE */
   #columnsOf (table: Table, { names, headerLine }: CsvParser): Column[] {
     try {
       return findColumns(table, names, this.#request.options.separator)
@@ -260,7 +258,6 @@ export class Import {
     }
   }
 
-  /** It has been written. */
   #note ({ rows, lastLine }: Batch, answer: string | Buffer): void {
     this.#rows += rows.length
     this.#line = lastLine
@@ -320,7 +317,7 @@ const bodyOf = (data: readonly object[], onConflict: OnConflict | undefined): In
 
 const ROW = /^\/data\/(\d+)/
 
-/** In an error about one of its rows. */
+/** Adds the place of the batch to the details of an error about one of its rows. */
 function placed (error: unknown, { lines, first }: Batch): unknown {
   // an error of the header has its line
   if (!isServiceError(error) || error.details.some(({ line }) => line !== undefined)) return error
@@ -347,7 +344,7 @@ function inHeader (error: unknown): unknown {
 /** Characters of a value in a message. */
 const SHOWN = 40
 
-/** In NDJSON. */
+/** Adds the refused value of a row of NDJSON to the message. */
 function showValue (error: unknown, { rows }: Batch): unknown {
   if (!isServiceError(error) || error.code !== 'INVALID_VALUE') return error
   const [{ path = '', message = '' } = {}] = error.details
@@ -366,11 +363,10 @@ export interface ImportOptions {
   readonly dryRun: boolean
   /** One transaction contains all rows, or each batch has its own. */
   readonly transaction: 'whole' | 'batch'
-  /** Between two cells. */
+  /** The character between two cells. */
   readonly separator: string
 }
 
-/** By format. */
 export const OPTIONS = {
   csv: ['onConflict', 'set', 'dryRun', 'transaction', 'separator'],
   ndjson: ['onConflict', 'set', 'dryRun', 'transaction']

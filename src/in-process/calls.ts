@@ -1,4 +1,4 @@
-/** With the same pipeline and the same errors as over HTTP. */
+/** Runs requests of the host app without HTTP, with the same pipeline and the same errors. */
 import { Readable } from 'node:stream'
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
@@ -56,7 +56,7 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
-/** With the rights of a grant. @throws ServiceError */
+/** Runs a request with the rights of a grant. */
 export async function executeAs (
   grant: Grant,
   { databases, limits }: InProcess,
@@ -94,7 +94,6 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
   return await executeWith(toCallGrant(request.grant), inProcess, request)
 }
 
-/** Of a call of a named request. */
 export interface NamedOptions {
   grant: CallGrant
   /** Type of integers beyond 2^53 in the result; `bigint` if omitted. */
@@ -104,7 +103,7 @@ export interface NamedOptions {
 
 const NAMED_OPTIONS: ReadonlySet<string> = new Set<keyof NamedOptions>(['grant', 'bigints', 'consistency'])
 
-/** Returns `data` of the response. @throws ServiceError */
+/** Returns `data` of the response. */
 export async function requestInProcess (
   named: NamedRequests | undefined,
   name: string,
@@ -194,7 +193,6 @@ export function bindGrant (inProcess: StreamInProcess, given: CallGrant) {
   return { select: call('select'), insert: call('insert'), update: call('update'), delete: call('delete'), stream }
 }
 
-/** For an import. */
 export interface LoadRequest extends ImportFields {
   database: string
   table: string
@@ -205,7 +203,7 @@ export interface LoadRequest extends ImportFields {
 export type TransactionLoadRequest =
   Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
 
-/** Within a transaction. */
+/** The options within a transaction. */
 export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
   'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
 ])
@@ -214,9 +212,7 @@ const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 /** For rows, in milliseconds; the time limit of the import applies before. */
 const PATIENCE = 2 ** 31 - 1
 
-/**
- * `source`: of bytes, texts or objects. @throws ServiceError; what the source throws; StaleAttempt within a transaction
- */
+/** `source`: of bytes, texts or objects. @throws what the source throws; StaleAttempt within a transaction */
 export async function loadInProcess (
   { databases, limits, ...context }: {
     readonly databases: ReadonlyMap<string, Database>
@@ -277,7 +273,7 @@ export function readResponse (response: string | Buffer, plan: Plan | undefined,
   return data
 }
 
-/** From its JSON text. */
+/** Creates a function that reads a row of a plan from its JSON text. */
 export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
   const names = namesOf(plan)
   return (text) => {
@@ -294,7 +290,7 @@ const namesOf = (plan: Plan): RowNames => ({
   members: namesOfMembers(membersOf(plan))
 })
 
-/** Behind the names in a row. */
+/** The columns and members behind the names in a row. */
 interface RowNames {
   readonly columns: ReadonlyMap<string, Column>
   readonly members: ReadonlyMap<string, RowNames>
@@ -326,7 +322,7 @@ function convertRow (row: Values, { columns, members }: RowNames, bigints: Bigin
   }
 }
 
-/** At any depth of a JSON value. */
+/** Replaces numbers that were parsed as text, at any depth of a JSON value. */
 function convert (holder: object, key: string, value: unknown, large: Bigints | undefined): void {
   if (JSON.isRawJSON(value)) {
     // not an assignment, because the key can be `__proto__`

@@ -34,7 +34,7 @@ import type { LoadResult } from './requests.ts'
  */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
-/** Of one function of the host app. */
+/** The requests of one function of the host app. */
 interface Calls {
   /**
    * Runs one request after the other. A refused request leaves the transaction as it was before. @throws InvalidGrant
@@ -253,7 +253,7 @@ function refusalOf (cause: unknown, reason: string): ServiceError {
   return Object.assign(withReason(writeRefused(), reason), { cause })
 }
 
-/** In the log, in characters. */
+/** Maximum length of a reason in the log, in characters. */
 const MAX_REASON = 500
 
 /**
@@ -276,7 +276,7 @@ function toOutside (error: ServiceError, table: string | undefined): ServiceErro
   return refusalOf(error, reason)
 }
 
-/** With plain values in place of numbers as text and references. */
+/** Returns a copy with plain values in place of numbers as text and references. */
 function plainValue (value: unknown, references?: ReadonlyMap<object, unknown>): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (references?.has(value) === true) return plainValue(references.get(value))

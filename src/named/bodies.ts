@@ -24,7 +24,6 @@ export function bodyOf (
   return body
 }
 
-/** Each with its path. */
 export const bodiesIn = (
   { table }: NamedRequest,
   body: NamedRequest['body']

@@ -39,7 +39,7 @@ interface Using {
   readonly limits: RequestLimits
 }
 
-/** They are replaced together with its tokens and roles. */
+/** The named requests of a registration, which are replaced together with its tokens and roles. */
 export class NamedRequests {
   readonly #using: Using
   #requests: ReadonlyMap<string, NamedRequest>
@@ -113,7 +113,6 @@ export class NamedRequests {
     return isServiceError(plans) ? undefined : plans
   }
 
-  /** Only one that the grant may call. */
   find (name: string, grant: Grant): NamedRequest | undefined {
     const request = this.#requests.get(name)
     return request !== undefined && mayCall(request, grant) ? request : undefined
@@ -123,7 +122,7 @@ export class NamedRequests {
     return [...this.#requests.values()].filter((request) => mayCall(request, grant))
   }
 
-  /** `plan`: of a request to one table. @throws ServiceError */
+  /** `plan`: of a request to one table. */
   run (called: NamedCall): Promise<{ readonly response: string | Buffer, readonly plan?: Plan }> {
     const { request, grant: caller, given, consistency, client, record, key, onReplay, resultLimit } = called
     const { databases, limits } = this.#using

@@ -17,11 +17,10 @@ import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody 
 
 export interface Declared {
   readonly name: string
-  /** Among the parameters. */
   readonly index: number
   readonly description: string | undefined
   readonly isOptional: boolean
-  /** Undefined without a default. */
+  /** What it is if it is left out; undefined if it has no default. */
   readonly default: { readonly value: unknown } | undefined
   readonly maximum: number | undefined
   readonly isList: boolean
@@ -46,7 +45,7 @@ export interface NamedRequest {
   readonly maxAge: number | undefined
   readonly body: Body | OperationsBody
   readonly parts: readonly Part[]
-  /** Without locks. */
+  /** Whether it only selects, without locks. */
   readonly isRead: boolean
   readonly parameters: ReadonlyMap<string, Declared>
   readonly list: readonly Declared[]
@@ -57,9 +56,8 @@ export interface NamedRequest {
   readonly optional: ReadonlySet<string>
 }
 
-/** For the checks of definitions. */
 interface Known {
-  /** Undefined if the configured databases are not valid. */
+  /** The names of the configured databases; undefined if these are not valid. */
   readonly databases: ReadonlySet<string> | undefined
   /** The roles of named requests, those of JWTs, and those that are not valid, by their names. */
   readonly requestRoles: ReadonlyMap<string, Grant>
@@ -70,7 +68,7 @@ interface Known {
 /** In paths; no database may have this name while there is the setting. */
 export const REQUESTS_PATH = 'requests'
 
-/** Not named requests (docs/mcp.md). */
+/** The names of the tools that are not named requests (docs/mcp.md). */
 export const TOOLS: ReadonlySet<string> = new Set([
   'list_tables', 'describe_table', 'select', 'insert', 'update', 'delete'
 ])
@@ -218,7 +216,7 @@ class Reader {
     return found
   }
 
-  /** With values in place of the parameters that are fields. */
+  /** Checks the body with values in place of the parameters that are fields. */
   #checkBody (body: Record<string, unknown>): void {
     const { limits } = this.#known
     const find = this.#options.table === undefined
@@ -366,5 +364,4 @@ function partsOf (body: object, table: string | undefined, depth: number): Part[
   }))
 }
 
-/** Each once. */
 export const verbsOf = ({ parts }: NamedRequest): Verb[] => [...new Set(parts.map(({ body: { verb } }) => verb))]

@@ -32,7 +32,6 @@ interface ToPlan {
 interface PlannedPart {
   readonly body: BodyInTransaction
   readonly plan: Plan
-  /** Of an operation. */
   readonly references: References | undefined
   /** For the values of parameters. */
   readonly holes: Holes
@@ -66,7 +65,7 @@ export function planParts (
   return { parts, counted }
 }
 
-/** Except for defaults. */
+/** Plans a request without the values of parameters, except for defaults. */
 function planWithDefaults (
   request: NamedRequest,
   sources: readonly TableSource[],
@@ -83,7 +82,7 @@ const KEPT = 2000
 /** By the table of the first body, with which they are dropped: the plans, or why there are none. */
 const plansWithDefaults = new WeakMap<Table, BoundedMap<string, Plan[] | ServiceError>>()
 
-/** With all parameters; or the plans of another caller who sees the same. @throws ServiceError */
+/** With all parameters; or the plans of another caller who sees the same. */
 function planWhole (request: NamedRequest, sources: readonly TableSource[], limits: RequestLimits): Plan[] {
   const kept = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
     new BoundedMap<string, Plan[] | ServiceError>(KEPT))
@@ -128,7 +127,7 @@ export function idOfTables ({ parts }: NamedRequest, sources: readonly TableSour
   return id
 }
 
-/** Members must have the same form without parameters as with all of them. @throws ServiceError */
+/** Members must have the same form without parameters as with all of them. */
 export function requireSameForm (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
@@ -180,7 +179,7 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
   })
 }
 
-/** As the grant sees the tables. */
+/** Plans a request without values, as the grant sees the tables. */
 export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
   planWhole(request, sourcesOf(request, catalog, grant), limits)
 

@@ -117,7 +117,7 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
   }
 }
 
-/** Of JSON, or texts; or the default, which may be `{"$now": …}`. */
+/** The value of a parameter in a call: one of JSON, or texts; or the default, which may be `{"$now": …}`. */
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
 /**
@@ -129,7 +129,7 @@ function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
   throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
 }
 
-/** Of one call, in the order of the request. */
+/** The parameters of one call, in the order of the request. */
 export class Parameters implements StandIns {
   readonly values: Map<object, unknown> | undefined
   readonly #request: NamedRequest
@@ -154,7 +154,6 @@ export class Parameters implements StandIns {
     return this.#supplied[this.#request.parameters.get(name)?.index as number]
   }
 
-  /** In one of its places. @throws INVALID_VALUE */
   read (given: Parameter, column: Column, path: Path): unknown {
     const supplied = this.get(given) as Supplied
     const own = isNowByDefault(supplied)
@@ -177,7 +176,7 @@ const NO_LIST = 'expected a list of values'
 const NO_NULL = 'null is not a value here'
 const NO_TEXT = 'expected a text that is not empty'
 
-/** As a cell of CSV, by its column. @throws INVALID_VALUE */
+/** Reads a text by its column, as a cell of CSV. @throws INVALID_VALUE */
 function readOne (
   { isMember, isPart, mayBeNull }: Parameter,
   column: Column,
@@ -190,10 +189,9 @@ function readOne (
   return value
 }
 
-/** In a plan. */
 export interface PlannedPlace { readonly parameter: Parameter, readonly column: Column }
 
-/** For the values of any call, but those that are known. */
+/** Stands for the values of any call, but those that are known. */
 export class AnyParameters implements StandIns {
   readonly holes: Holes
   readonly #known: Parameters
@@ -213,6 +211,6 @@ export class AnyParameters implements StandIns {
   }
 }
 
-/** They are checked with the definition. */
+/** The defaults, which are checked with the definition. */
 export const defaultsOf = ({ list }: NamedRequest): Array<Supplied | undefined> => list.map(({ default: otherwise }) =>
   otherwise && { value: otherwise.value, isText: false, isDefault: true })

@@ -5,19 +5,19 @@ import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
 import { readReference } from '../plan/references.ts'
 
-/** It looks for a part of a text. */
+/** Whether the operator looks for a part of a text. */
 export const isPart = (operator: string | undefined): boolean =>
   operator === '$startsWith' || operator === '$contains'
 
-/** Each call gives a value. */
+/** `{"$param": …}` in a body, for which each call gives a value. */
 export class Parameter extends Placeholder {
   readonly name: string
   readonly isList: boolean
-  /** Its values are members of a SET, and so texts. */
+  /** Whether its values are members of a SET, and so texts. */
   readonly isMember: boolean
   /** An empty text would select every row. */
   readonly isPart: boolean
-  /** For columns of `data`. */
+  /** Whether null is a value, which it is for columns of `data`. */
   readonly mayBeNull: boolean
 
   constructor (name: string, { isList = false, isData = false, isKey = false, operator = '' }: Partial<Place>) {
@@ -32,15 +32,12 @@ export class Parameter extends Placeholder {
 
 export type FieldOfPage = 'limit' | 'offset' | 'after'
 
-/** In the body. */
 export interface Place {
   readonly path: Path
   readonly field?: FieldOfPage | undefined
-  /** Of the column or of the position. */
   readonly table: string
-  /** Undefined for the text of `$match` and for a field. */
+  /** The column; undefined for the text of `$match` and for a field. */
   readonly column?: string | undefined
-  /** Of a filter, or `$match`. */
   readonly operator?: string | undefined
   readonly isList: boolean
   /** A column of `data`. */
@@ -49,13 +46,13 @@ export interface Place {
   readonly isKey?: boolean
 }
 
-/** It adds places, and a line for each mistake. */
+/** What finds the places: adds them, and a line for each mistake. */
 export interface Finder {
-  /** Undefined if there is no parameter with this name. */
+  /** Whether the parameter with this name may be left out; undefined if there is none with this name. */
   readonly isOptional: (name: string) => boolean | undefined
   readonly found: Map<string, Place[]>
   readonly refuse: (path: Path, reason: string) => void
-  /** Undefined for a body with a table of its own. */
+  /** The index of the operation; undefined for a body with a table of its own. */
   readonly operation?: number
 }
 
@@ -137,7 +134,7 @@ const FORMS: Readonly<Record<OperandForm, { readonly whole?: 'value' | 'list', r
   paths: {}
 }
 
-/** Their characters have a meaning. */
+/** Patterns whose characters have a meaning. */
 const WITH_WILDCARDS = ['$like', '$nlike']
 
 const operators: ReadonlyMap<string, { readonly operand: OperandForm }> = new Map(Object.entries(OPERATORS))
@@ -218,14 +215,12 @@ function readCombinator (
   }
 }
 
-/** Of `include`, `$some` or `$none`. */
 function readMember (name: string, member: unknown, path: Path, finder: Finder, mayLack: boolean): void {
   if (!isObject(member) || isParameter(member)) return refuseWithin(member, path, finder)
   const { table = name } = member
   readFields(member, path, { ...finder, mayLack, table: String(table) })
 }
 
-/** Of members and of a select. */
 function readFields (fields: Fields, path: Path, within: Within): void {
   for (const [field, value] of Object.entries(fields)) {
     const place = [...path, field]
@@ -265,7 +260,6 @@ function readAggregates (aggregates: unknown, path: Path, within: Within): void 
 const sortsByRelevance = (orderBy: unknown): boolean =>
   Array.isArray(orderBy) && orderBy.some((term) => isObject(term) && Object.hasOwn(term, '$match'))
 
-/** In the body of a request to one table. */
 export function readBody (body: Fields, path: Path, finder: Finder & { readonly table: string }): void {
   const { verb, data, key, onConflict, orderBy, ...others } = body
   const within = { ...finder, mayLack: verb === 'select', isSearched: sortsByRelevance(orderBy) }

@@ -18,7 +18,6 @@ import { attempt, idOfTables, planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
-/** Of one call. */
 export interface Call {
   readonly request: NamedRequest
   /** Left out. */
@@ -38,7 +37,7 @@ export interface BoundPart {
 
 interface Kept {
   readonly parts: ReadonlyArray<BoundPart & { readonly holes: Holes }>
-  /** In lists; a parameter that is a list counts as one. */
+  /** The values in lists, where each parameter that is a list counts as one. */
   readonly values: number
 }
 
@@ -82,7 +81,7 @@ export class PlansOfCall implements NamedPlans {
     return bound
   }
 
-  /** As with all parameters. */
+  /** Requires the form of members that they have with all parameters. */
   requireForm (sources: readonly TableSource[]): void {
     const { request, omitted } = this.#call
     if (this.#changesForm) requireSameForm(request, omitted, sources, this.#limits)
@@ -158,7 +157,7 @@ export class PlansOfCall implements NamedPlans {
 /** Where a value is wrong is said by the plan that is made with it. */
 const NO_PATH: Path = []
 
-/** Of a position; `isNull`: its value is null. */
+/** The columns of a position, and which of them are null. */
 const partsOf = (position: unknown): Array<[name: string, isNull: boolean]> =>
   Object.entries(position as object).map(([name, value]): [string, boolean] => [name, value === null]).sort()
 

@@ -88,7 +88,6 @@ export function toRightsOfRole (
   return withReason(withDetails(converted, ...details), reason)
 }
 
-/** For the log. */
 export function describeMisfit ({ code, message, details: [detail] }: ServiceError): string {
   return `${code}${detail === undefined ? '' : ` at /body${detail.path}`}: ${detail?.message ?? message}`
 }

@@ -23,7 +23,7 @@ const functions: ReadonlyMap<string, (type: ColumnType) => Computation | undefin
   ['$max', (type: ColumnType) => type.ranked ? { type, sql: MAX } : undefined]
 ])
 
-/** Undefined if the function does not accept the type. */
+/** The computation of a function for a column of the type; undefined if the function does not accept it. */
 export function findAggregate (call: string, type: ColumnType): Computation | undefined {
   return functions.get(call)?.(type)
 }

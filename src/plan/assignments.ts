@@ -15,7 +15,7 @@ export function planAssignments (
   path: Path,
   { standIns, names = objectKeys(data) }: {
     readonly standIns?: StandIns | undefined
-    /** Those to change, if not all of the data. */
+    /** The columns to change, if they are not all of the data. */
     readonly names?: readonly string[]
   } = {}
 ): Assignment[] {
@@ -60,7 +60,7 @@ function planAssignment (column: Column, given: unknown, table: Table, path: Pat
   return assignment
 }
 
-/** By an update operator, for the new value. */
+/** The columns of the row that an update operator computes the new value from. */
 function columnsRead (column: Column, operator: string): readonly string[] {
   if (operator === TO_DEFAULT) return column.defaultReads ?? []
   return operatorSql(column, operator)?.includes(COLUMN) === true ? [column.name] : []

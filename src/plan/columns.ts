@@ -5,7 +5,7 @@ import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } f
 import { type Hole, StandIn, type StandIns } from './holes.ts'
 import type { Member, OneMember, RelatedColumn } from './plan.ts'
 
-/** Of a table, or of the result of `groupBy` and `aggregates`. */
+/** The columns in which names are looked up: those of a table, or of the result of `groupBy` and `aggregates`. */
 export interface ColumnScope {
   readonly name: string
   readonly columns: ReadonlyMap<string, Column>

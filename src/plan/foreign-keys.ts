@@ -98,7 +98,6 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
   }
 }
 
-/** For written rows with these values in the key. */
 export function foreignKeyCheckOf (
   { key, table, columns, rules }: WrittenForeignKey,
   values: ReadonlyArray<readonly Value[]>

@@ -6,7 +6,7 @@ import type { Column } from '../catalog/catalog.ts'
 import type { Path } from '../errors.ts'
 import { type Moment, type Parameter, ValueRefused } from '../types/column-type.ts'
 
-/** They come from elsewhere. */
+/** The values of a body that come from elsewhere. */
 export interface StandIns {
   /**
    * The stand-in of a value from elsewhere, and any other value unchanged. Called with the whole value of a column in
@@ -33,11 +33,11 @@ export class Hole {
   /** Its position among the holes of the plan. */
   readonly index: number
   readonly key: unknown
-  /** Each value of a list takes a place in the list of the hole. */
+  /** Whether the value is a list, each of whose values takes a place in the list of the hole. */
   readonly isList: boolean
-  /** @throws ServiceError, ValueRefused */
+  /** @throws ValueRefused */
   readonly read: (value: unknown) => Parameter | Moment
-  /** For the converted value. */
+  /** What the converted value must satisfy. */
   readonly tests: Array<(parameter: Parameter | Moment) => boolean> = []
 
   constructor (holes: Holes, key: unknown, read: Hole['read'], isList: boolean) {
@@ -48,7 +48,7 @@ export class Hole {
     this.index = holes.list.push(this) - 1
   }
 
-  /** For what `compute` makes of the same value. */
+  /** A hole for what `compute` makes of the same value. */
   also (compute: Hole['read']): Hole {
     return new Hole(this.#holes, this.key, (value) => compute(this.read(value)), this.isList)
   }

@@ -49,7 +49,6 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
 const findConflictKey = (conflict: Conflict, rows: readonly PlannedRow[]): readonly Column[] | undefined =>
   keepsKey(conflict) && isGiven(conflict.key, rows) ? conflict.key : undefined
 
-/** By `set` of an upsert. */
 export const keepsKey = ({ key, set }: Conflict): boolean =>
   set.kind !== 'assignments' || set.assignments.every(({ column }) => !key.includes(column))
 

@@ -94,7 +94,7 @@ export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: T
   return toPlan(body, table, { rows: planned, isList: true, conflict })
 }
 
-/** Of a body, besides its rows. */
+/** The fields of a body besides its rows. */
 export type Terms = Omit<InsertBody, 'data'>
 
 const conflictOf = ({ onConflict }: Terms, table: Table): Conflict | undefined =>

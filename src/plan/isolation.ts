@@ -1,4 +1,4 @@
-/** Of a write that is alone in its transaction. */
+/** The isolation of a write that is alone in its transaction. */
 import { mayCascade, type Table } from '../catalog/catalog.ts'
 import { existsIn, membersOf } from './filters/scope.ts'
 import type { Plan } from './plan.ts'
@@ -15,7 +15,7 @@ export const isolationOf = (plan: Plan): 'readCommitted' | 'repeatableRead' =>
  */
 export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && factsOf(table).fillsNew
 
-/** Undefined if the plan needs no single snapshot. */
+/** Why a plan must see one snapshot; undefined if it need not. */
 export function whyRepeatable (plan: Plan): string | undefined {
   const { table, afterWrite } = plan
   if (plan.verb !== 'insert' && existsIn(plan.condition).length > 0) return 'its filters read other rows'

@@ -17,7 +17,7 @@ import type { PlanLimits } from './write-options.ts'
 
 export interface MembersToPlan {
   readonly source: TableSource
-  /** With the counts of the request's filters. */
+  /** The limits, with the counts of the request's filters. */
   readonly limits: PlanLimits
 }
 
@@ -26,7 +26,6 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
   return planLevel(include, { source, limits }, { table: source.table, path: ['include'], level: 1 })
 }
 
-/** For the rows that a write returns. @throws as planMembers */
 export const planReturnedMembers = (
   { include }: { readonly include?: Include | undefined },
   toPlan: MembersToPlan
@@ -175,13 +174,12 @@ export interface JoinedCells {
 export interface LinkCells {
   readonly kind: 'link'
   readonly member: ListMember
-  /** In the order of `on`. */
+  /** The cells of `on`, in its order. */
   readonly links: readonly number[]
 }
 
 export interface Cells {
   readonly cells: readonly Cell[]
-  /** After the first one. */
   readonly joined: readonly Joined[]
   readonly row: RowCells
   /** Those of `row` and of joined rows with statements of their own. */

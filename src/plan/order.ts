@@ -30,9 +30,9 @@ export interface OrderScope {
   readonly path?: Path
   /** The order can name their columns. */
   readonly members?: readonly Member[]
-  /** For the search of the request, if it has one. */
+  /** How well the rows match the search of the request, if it has one. */
   readonly relevance?: Relevance | undefined
-  /** Where terms can be paths inside JSON: not in groups. */
+  /** Set where terms can be paths inside JSON: not in groups. */
   readonly limits?: FilterLimits | undefined
 }
 
@@ -439,7 +439,7 @@ export function findKey (table: Table): readonly Column[] | undefined {
   )
 }
 
-/** For pages with `after`. */
+/** The key by which pages can be read with `after`. */
 export function findPageKey (table: Table): readonly Column[] | undefined {
   const key = findKey(table)
   return key?.every(isPageable) === true ? key : undefined

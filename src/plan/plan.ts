@@ -39,7 +39,7 @@ export type Condition =
   }
   /** Byte by byte. Always beside an equality, which can use an index. */
   | { readonly kind: 'exact'; readonly column: Column; readonly parameter: Value | Hole }
-  /** With a constant. */
+  /** Compares with the default of the column, which is a constant. */
   | { readonly kind: 'default'; readonly column: Column }
   | {
     readonly kind: 'in'
@@ -73,13 +73,13 @@ export type Condition =
 export interface Match {
   readonly kind: 'match'
   readonly index: Index
-  /** In the order of the index. */
+  /** The columns, in the order of the index. */
   readonly columns: readonly Column[]
-  /** In the language of the engine. */
+  /** The text in the language of the engine. */
   readonly parameter: string | Hole
   /** SQLite: the rowid, if the table has one. */
   readonly rowid?: Column | undefined
-  /** Of the text in the body, if the engine refuses it. */
+  /** The path of the text in the body, for a text that the engine refuses. */
   readonly path: Path
 }
 
@@ -99,7 +99,7 @@ export interface JsonPlace {
   readonly lists: readonly JsonParts[]
 }
 
-/** By a test of the value there (filters/json-paths.ts). */
+/** The value at a place inside a JSON column passes a test (filters/json-paths.ts). */
 export interface At extends JsonPlace {
   readonly kind: 'at'
   readonly column: Column
@@ -140,7 +140,7 @@ export interface Order {
   readonly isNullGreatest?: true
   /** The member that has it; the table of the plan if omitted. */
   readonly of?: OneMember | ComputedMember
-  /** Inside a JSON column; JSON's null is there as NULL. */
+  /** The place inside a JSON column whose values are sorted; JSON's null is there as NULL. */
   readonly inside?: JsonPlace
 }
 
@@ -153,7 +153,7 @@ export interface ComputedColumn extends Column {
   /** `$sum`, `$month`. */
   readonly call: string
   readonly sql: SqlTemplate
-  /** Undefined for the number of rows. */
+  /** The column in `sql`; undefined for the number of rows. */
   readonly source: Column | RelatedColumn | undefined
   /** The rows that an aggregate is computed from; all of them if omitted. */
   readonly condition?: Condition
@@ -180,11 +180,10 @@ export interface Groups {
   readonly aggregates: readonly ComputedColumn[]
   /** The members of which they use columns, and the members of these that are in between. */
   readonly members?: readonly OneMember[]
-  /** On the columns of the plan. */
   readonly having: Condition
 }
 
-/** From `least` to `most`; none if `most` is smaller. */
+/** The whole numbers from `least` to `most`; none if `most` is smaller. */
 export interface RowRange {
   readonly least: number
   /** Infinity without an upper bound. */
@@ -217,7 +216,7 @@ interface ForeignKeyTarget {
   readonly columns: readonly Column[]
 }
 
-/** Only the written rows show its values. */
+/** A foreign key whose values only the written rows show. */
 export interface WrittenForeignKey extends ForeignKeyTarget {
   /** The columns of the key in the written rows. */
   readonly from: readonly Column[]
@@ -276,7 +275,7 @@ interface MemberOf {
   readonly condition: Condition
 }
 
-/** At most one row, joined to the statement of the row. */
+/** At most one row of another table, joined to the statement of the row. */
 export interface OneMember extends MemberOf {
   readonly kind: 'one'
   readonly columns: readonly Column[]
@@ -344,7 +343,7 @@ export interface InsertPlan extends Common, WriteOptions {
   /** In the order in which they are written: one, unless `data` is a list. */
   readonly rows: readonly PlannedRow[]
   readonly isList: boolean
-  /** For an upsert. */
+  /** Set for an upsert. */
   readonly conflict?: Conflict | undefined
   /** The response says what became of each row. */
   readonly outcomes?: true
@@ -370,7 +369,7 @@ export interface Writes {
   readonly columns: readonly Column[]
   /** Written to a row that exists. */
   readonly written: readonly Column[]
-  /** In the named key: the database numbers rows that omit it. */
+  /** The column of the named key in which the database numbers rows that omit it. */
   readonly number: Column | undefined
   /**
    * The column whose value in the row that exists the statement reports, for a request of one row: the id, if it is a
@@ -427,11 +426,11 @@ export interface Conflict {
     | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
-  /** Of the row that exists; otherwise the key is violated. */
+  /** The condition that the row that exists must satisfy; otherwise the key is violated. */
   readonly within?: Condition
 }
 
-/** In the response, for each written row. */
+/** What the response has of each written row. */
 export interface Returned {
   readonly columns: readonly Column[]
   /** None is computed. */
@@ -460,11 +459,11 @@ export interface UpdatePlan extends Common, ChangeOptions {
   readonly key?: readonly Column[]
   /** Rows that get values of their own; `assignments` is empty, and `condition` applies to all of them. */
   readonly keyed?: KeyedUpdates
-  /** Of changed rows, for engines that have LIMIT here. */
+  /** Most changed rows, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
-/** In the order of `data`. */
+/** The entries of an update of many rows, in the order of `data`. */
 export interface KeyedUpdates {
   /** Unique, without nullable columns. */
   readonly key: readonly Column[]
@@ -475,13 +474,13 @@ export interface KeyedUpdates {
 export interface DeletePlan extends Common, ChangeOptions {
   readonly verb: 'delete'
   readonly condition: Condition
-  /** Of deleted rows, for engines that have LIMIT here. */
+  /** Most deleted rows, for engines that have LIMIT here. */
   readonly limit?: number
 }
 
 export type Plan = SelectPlan | InsertPlan | UpdatePlan | DeletePlan
 
-/** By name: those of the table or, with groups, of the result. */
+/** The columns that rows of the response can have, by name: those of the table or, with groups, of the result. */
 export function resultColumns (plan: Plan): ReadonlyMap<string, Column> {
   const isGrouped = plan.verb === 'select' && plan.groups !== undefined
   return isGrouped ? new Map(plan.columns.map((column) => [column.name, column])) : plan.table.columns

@@ -9,7 +9,7 @@ import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import { Holes, StandIn, type StandIns } from './holes.ts'
 
-/** Of a JSON Pointer (RFC 6901): an index. */
+/** The first step of a JSON Pointer (RFC 6901), which is an index. */
 const FIRST_STEP = /^\/(0|[1-9]\d{0,2})(?=\/|$)/
 /** What no JSON Pointer contains. */
 const NO_ESCAPE = /~(?![01])/

@@ -7,7 +7,7 @@ import type { MemberIndex, Order } from './plan.ts'
 import { rowKeysOf } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 
-/** Before the filters are planned: by the rules of the grant. */
+/** The equal columns before the filters are planned: those of the rules of the grant. */
 export const startEqualColumns = ({ granted }: Pick<Table, 'granted'>): EqualColumns => ({
   certain: new Set(),
   all: new Set(granted?.rules.filter((rule) => onlyValueOf(rule) !== undefined).map(({ column }) => column))

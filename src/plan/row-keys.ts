@@ -5,7 +5,7 @@ import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { type Assignment, boundValue } from './plan.ts'
 
-/** By tables of the catalog, which do not change. */
+/** The keys of tables of the catalog, which do not change. */
 const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
 
 /**
@@ -52,7 +52,7 @@ export const findUniqueIndex = (table: Table, key: readonly Column[]): Index | u
   baseTable(table).indexes.find((index) => index.unique && index.ordered && isWhole(index) &&
     index.parts.length === key.length && index.parts.every(({ column }) => key.some(({ name }) => name === column)))
 
-/** It has one of them, or what the database computes. */
+/** Whether a write of these columns may change the index: it has one of them, or what the database computes. */
 export function mayHold ({ parts }: Index, written: readonly Column[], table: Table): boolean {
   const { columns } = baseTable(table)
   return parts.some(({ column }) => {
@@ -64,7 +64,7 @@ export function mayHold ({ parts }: Index, written: readonly Column[], table: Ta
 export const mayChangeKey = (table: Table, written: readonly Column[]): boolean =>
   baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
 
-/** For the rows of `$match` on MySQL and MariaDB. */
+/** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))
 

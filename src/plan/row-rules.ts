@@ -11,7 +11,7 @@ import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 import { factsOf } from './writes.ts'
 
-/** For a plan that writes no values. */
+/** Adds the rules to the condition of a plan that writes no values. */
 export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
   const { table: { granted } } = plan
   if (granted === undefined) return plan
@@ -138,7 +138,7 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
   }
 }
 
-/** Of new rows, and of rows that exist once they are updated. */
+/** Checks the foreign keys of new rows, and of rows that exist once they are updated. */
 function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: GrantedAccess): ForeignKeyCheck[] {
   if (granted.parents.length === 0) return []
   const written = rows.map(toWritten).map((row) => isList ? row : { assignments: row.assignments })
@@ -146,7 +146,7 @@ function rowForeignKeyChecks ({ isList, rows, conflict }: InsertPlan, granted: G
   return [...planForeignKeyChecks('insert', written, granted), ...planForeignKeyChecks('update', changed, granted)]
 }
 
-/** It does not name the column, because the grant may not see it. */
+/** The message does not name the column, because the grant may not see it. */
 export const rowRefused = () => permissionDenied('The row would not satisfy the rules of the grant')
 
 // Only the written rows show whether they satisfy the rules of a grant if the database computes some values.
@@ -185,7 +185,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   }
 }
 
-/** For an upsert, by the key of the conflict. */
+/** Whether rows can be found after they were inserted; those of an upsert by the key of the conflict. */
 function isFoundAgain ({ table, rows, conflict }: InsertPlan): boolean {
   if (conflict === undefined) return rows.every((row) => findInsertKey(table, [row]) !== undefined)
   if (keepsKey(conflict)) return true

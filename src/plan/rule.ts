@@ -34,7 +34,7 @@ function planTest (column: Column, test: RuleTest): Condition {
   }
 }
 
-/** Undefined if the rule allows several. */
+/** The only value that the rule allows; undefined if it allows several. */
 export function onlyValueOf ({ column, tests }: Rule): Parameter | undefined {
   const equality = tests.find((test) => test.kind === 'in' && test.values.length === 1)
   if (equality?.kind !== 'in') return undefined

@@ -21,7 +21,6 @@ export function planRange (expect: Expect): RowRange {
 const thereAre = (bound: string, count: number): string =>
   count === 1 ? `there is ${bound}1 row` : `there are ${bound}${count} rows`
 
-/** For messages. */
 function describeRange ({ least, most }: RowRange): string {
   if (most < least) return 'no number is within its bounds'
   const range =
@@ -46,15 +45,14 @@ export function findUnexpected (range: RowRange, count: number, table: string): 
   return at(['expect'], expectationFailed(`${found} in "${table}" for these filters, and ${describeRange(range)}`))
 }
 
-/** For the filters of one body. */
+/** Limits on the filters of one body. */
 export interface FilterLimits {
-  /** Of combinators such as `$and` and `$not`. */
+  /** Nested levels of combinators such as `$and` and `$not`. */
   readonly depth: number
-  /** On columns. */
   readonly conditions: number
-  /** In all lists. */
+  /** Values, summed over all lists. */
   readonly values: number
-  /** Of one pattern, in code points. */
+  /** Characters (code points) of one pattern. */
   readonly pattern: number
   /** Set if the limits apply to several filters or bodies together. */
   readonly counted?: Counted
@@ -70,31 +68,31 @@ export interface Counted {
   tables?: Map<string, NamedBy> | undefined
 }
 
-/** In a body; `by`: `$some` or `$none`. */
+/** The first path in a body that names a table, and the combinator there: `$some` or `$none`. */
 export interface NamedBy { readonly path: Path, readonly by: string }
 
-/** For one body. */
+/** Limits on one body. */
 export interface PlanLimits extends FilterLimits {
   /** Rows that "offset" may skip. */
   readonly offset: number
-  /** Of "include", which is refused if omitted. */
+  /** Levels and members of "include"; it is refused if omitted. */
   readonly include?: { readonly levels: number, readonly members: number }
-  /** By one update or delete; any number if omitted. */
+  /** Rows that one update or delete may match; any number if omitted. */
   readonly changed?: number | undefined
 }
 
 export const startCount = (): Counted => ({ conditions: 0, values: 0 })
 
-/** For all filters of a body together. */
+/** Returns limits that apply to all filters of a body together. */
 export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
   ({ ...limits, counted: limits.counted ?? startCount() })
 
-/** For one request. */
+/** Limits on one request. */
 export interface RequestLimits extends PlanLimits {
   readonly include: NonNullable<PlanLimits['include']>
-  /** In one transaction. */
+  /** Operations in one transaction. */
   readonly operations: number
-  /** Of a stream; any number if omitted. */
+  /** Rows of a stream; any number if omitted. */
   readonly streamRows?: number | undefined
   /** Of a row of an import, in bytes, and the number of rows; any number if omitted. */
   readonly importRow: number

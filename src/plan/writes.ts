@@ -10,7 +10,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 
-/** Of written rows, whatever the request. */
+/** What happens to the rows of a table that are written, whatever the request. */
 export interface WriteFacts {
   /** A trigger may set columns of a new row before it is stored, its key among them. */
   readonly fillsNew: boolean
@@ -24,7 +24,7 @@ export interface WriteFacts {
   readonly takesNumbers: boolean
   /** A trigger runs for each row that an update finds. */
   readonly seesChanged: boolean
-  /** It runs before the row is changed. */
+  /** Whether one of them runs before the row is changed. */
   readonly precedesChange: boolean
   /** A trigger may give a changed row other values than the statement. */
   readonly altersChanged: boolean
@@ -60,7 +60,7 @@ function findFacts (table: Table): WriteFacts {
   })
 }
 
-/** To a row that exists. `columns`: of the new row. */
+/** The columns that an upsert writes to a row that exists. `columns`: those of the new row. */
 export function writtenColumns ({ key, set }: Conflict, columns: readonly Column[]): readonly Column[] {
   switch (set.kind) {
     case 'given': return columns.filter((column) => !key.includes(column) && set.except?.has(column) !== true)
@@ -69,10 +69,10 @@ export function writtenColumns ({ key, set }: Conflict, columns: readonly Column
   }
 }
 
-/** If an insert omits it. */
+/** Whether the database computes the value of the column if an insert omits it. */
 export const isComputed = ({ generated, defaultComputed }: Column): boolean => generated || defaultComputed === true
 
-/** Only the statement of the row finds the row that exists. */
+/** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
 export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
   key.some((column) => !columns.includes(column) && isComputed(column))
 
@@ -84,7 +84,7 @@ type Decision = Pick<Writes, 'way' | 'why' | 'nulls' | 'ofNull'>
 
 const decided = (way: Writes['way'], why: string): Decision => ({ way, why, nulls: [] })
 
-/** Not on values of the rows. */
+/** What the way depends on: the values of the rows are not among it. */
 type Form = Pick<InsertPlan, 'table' | 'conflict' | 'afterWrite' | 'outcomes'>
 
 function decide (form: Form, columns: readonly Column[]): Writes {
@@ -253,7 +253,7 @@ function findReasonAlike ({ table, conflict }: Form, columns: readonly Column[])
     : undefined
 }
 
-/** Of all tables, with their size in bytes, estimated. */
+/** The ways of all tables, with their size in bytes, estimated. */
 export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500 + 4 * form.length)
 
 /** Longer forms are decided each time. */
@@ -262,7 +262,7 @@ const MAX_FORM = 10_000
 /** A row that needs no decision. */
 export const NO_WRITES: InsertPlan['writes'] = new Map()
 
-/** By the columns of rows. One plain row needs no decision. */
+/** How the rows of an insert are written, by their columns. One plain row needs no decision. */
 export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): InsertPlan['writes'] {
   if (!plan.isList && plan.conflict === undefined && plan.afterWrite === undefined) return NO_WRITES
   const ways = new Map<readonly Column[], Writes>()
@@ -303,7 +303,6 @@ export const writesOf = ({ writes }: Pick<InsertPlan, 'writes'>, { columns }: Pl
 /** The only row of a plain insert. */
 const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
 
-/** Each way once. */
 export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly PlannedRow[]): readonly Writes[] {
   if (plan.writes.size === 1) return [writesOf(plan, rows[0] as PlannedRow)]
   const ways = new Set<Writes>()

@@ -10,7 +10,6 @@ import {
   findUnused, type Part
 } from './check-fields.ts'
 
-/** Of a parsed body. */
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
 /** `hasFields`: its members are fields, not values of columns. Returns INVALID_JSON, not thrown */
@@ -127,7 +126,6 @@ export function createOperationsCheck (limits: BodyLimits, most: number): FindBo
   }
 }
 
-/** In the details of an error. */
 export function inOperation (index: number, error: ServiceError): ServiceError {
   const { details, message } = error
   const path = pointer('operations', index)

@@ -25,19 +25,18 @@ export interface Part { readonly schemas: Readonly<Record<Verb, TObject>>, reado
 
 interface Checked {
   readonly schema: TObject
-  /** Of the object in the body. */
   readonly path?: Path
-  /** If the object has a verb. */
+  /** Set if the object has a verb. */
   readonly verb?: Verb
   /** Continues the message `"field" must be …` of fields that are not those of bodies. */
   readonly expected?: Readonly<Record<string, string>> | undefined
   readonly part?: Part
 }
 
-/** When they are first used. */
+/** Compiled when they are first used. */
 const checks = new WeakMap<TObject, TypeCheck<TObject>>()
 
-/** By the schema. Not thrown. */
+/** Finds the first error of an object of fields by its schema, not thrown. */
 export function findFieldError (given: Readonly<Record<string, unknown>>, checked: Checked): ServiceError | undefined {
   const { schema, path = [], verb, expected } = checked
   const violation = findViolation(given, schema)
@@ -87,10 +86,9 @@ function findViolation (given: Readonly<Record<string, unknown>>, schema: TObjec
   return { steps: stepsOf(path), type, violated }
 }
 
-/** Its keys must not be listed again. */
+/** Whether the keys of a value must not be listed again. */
 const isCrowd = (value: unknown): boolean => isObject(value) && hasMany(value)
 
-/** Where a field belongs that is not allowed here. */
 function describeUnknown (field: string, { schema, verb, part }: Checked): string {
   const refused = `"${field}" is not allowed`
   if (part?.ofWhole !== undefined && fieldNamed(field)?.in.operations !== undefined) return `${refused} ${part.ofWhole}`
@@ -101,7 +99,7 @@ function describeUnknown (field: string, { schema, verb, part }: Checked): strin
   return `${refused} ${where}${didYouMean(field, fields, `; the fields${of} are ${fields.join(', ')}`)}`
 }
 
-/** With a code or a message of its own, not thrown. */
+/** The error of a wrong field that has a code or a message of its own, not thrown. */
 function findOwnError (
   field: string,
   value: unknown,
@@ -125,16 +123,14 @@ function findOwnError (
   }
 }
 
-/** For messages. */
 const ORDER_TERMS =
   'must be a list of objects with one column each, such as {"<column>": "DESC"} or {"<member>": {"<column>": ' +
   '"DESC"}}; the direction is ASC or DESC, also with NULLS FIRST or NULLS LAST'
 
-/** In place of a number. */
 const hasNow = (expect: unknown): boolean => isObject(expect) && !hasMany(expect) &&
   [expect, ...Object.values(expect)].some((each) => isObject(each) && Object.hasOwn(each, '$now'))
 
-// For messages, derived from the schema.
+// The expected form of a field, for messages: derived from its schema.
 
 const EXPECTED_TYPES = new Map<unknown, string>([
   ['boolean', 'true or false'],
@@ -192,7 +188,6 @@ TypeRegistry.Set<TArray>(
     new Set(value).size === value.length
 )
 
-/** Within a schema. */
 function withOwnKinds<T extends TSchema> (schema: T): T {
   return Object.fromEntries(Reflect.ownKeys(schema).map((key) => [key, replaceIn(schema[key as string])])) as T
 }
@@ -256,7 +251,7 @@ const EXCLUDING = Map.groupBy(
   ({ place }) => place === 'selectInTransaction' ? 'select' : place
 )
 
-/** In a body or member. */
+/** Finds a field of a body or member that another one excludes. */
 export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
   const all = EXCLUDING.get(place) ?? []
   for (let index = 0; index < all.length; index++) {
@@ -292,7 +287,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
   return refuse(['groupBy', repeated, names[repeated] as string], `"${names[repeated]}" is already a name of "groupBy"`)
 }
 
-/** Each aggregate of a select or a member has one function. */
+/** Requires exactly one function for each aggregate of a select or a member. */
 export function findFunctionError (
   aggregates: Readonly<Record<string, object>> = {},
   path: Path = ['aggregates']
@@ -342,7 +337,7 @@ function findListError (data: unknown): ServiceError | undefined {
     : undefined
 }
 
-/** They are refused for one of the names. */
+/** Rows with more names than a table has columns are refused for one of the names. */
 function hasTooManyCells (rows: readonly object[]): boolean {
   const names = new Set<string>()
   const most = Math.min(MAX_CELLS / rows.length, MAX_COLUMNS)
@@ -354,7 +349,7 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-/** Its schema does not find it, or not clearly. */
+/** Finds an error in `set` of `onConflict` that its schema does not find, or not clearly. */
 function findSetError (onConflict: unknown): ServiceError | undefined {
   const set = isObject(onConflict) ? onConflict['set'] : undefined
   if (JSON.isRawJSON(set)) {
@@ -442,13 +437,13 @@ function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly step
   )
 }
 
-/** For the check of a body. */
+/** The settings that a body is checked with. */
 export interface BodyLimits {
-  /** Of combinators in filters. */
+  /** Levels of combinators in filters. */
   readonly depth: number
-  /** In all filters. */
+  /** Conditions of all filters. */
   readonly conditions: number
-  /** Of `include`, which is refused if omitted. */
+  /** Levels and members of `include`; it is refused if omitted. */
   readonly include?: { readonly levels: number, readonly members: number }
 }
 
@@ -495,7 +490,6 @@ const findMemberFieldError = (member: unknown, schema: TObject, path: Path): Ser
 /** A request names it. */
 export interface NamedTable {
   readonly table: string
-  /** In the body. */
   readonly path: Path
   /** `include`, `$some` or `$none`. */
   readonly by: string
@@ -520,7 +514,7 @@ function nameRelated (filters: unknown, path: Path, depth: number, named: NamedT
 
 interface IncludeToCheck {
   readonly limits: BodyLimits
-  /** In rows that a write returns. */
+  /** Whether the rows are those that a write returns. */
   readonly isReturned: boolean
   /** Groups use columns of the members. */
   readonly isGrouped: boolean
@@ -586,10 +580,9 @@ function findMemberError (
     : error
 }
 
-/** For members of which groups use columns. */
+/** The fields of members of which groups use columns. */
 const OF_GROUPS = ['table', 'on', 'filters', 'include']
 
-/** With their places. */
 function namedColumns ({ groupBy = [], aggregates = {} }: SelectBody): Array<{ path: Path, given: MemberColumn }> {
   const groups = groupBy.flatMap((entry, index) => {
     const [[name, given]] = isName(entry) ? [['', '']] : Object.entries(entry) as [[string, MemberColumn]]

@@ -45,7 +45,6 @@ export class BodyMemory {
   }
 }
 
-/** For one body. */
 export class BodyReservation {
   readonly #memory: BodyMemory
   readonly #owner: string
@@ -58,7 +57,7 @@ export class BodyReservation {
     this.#owner = owner
   }
 
-  /** Up to `bytes`. False if they do not fit. */
+  /** Increases the reservation to `bytes`. Returns false if they do not fit. */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true
@@ -93,7 +92,6 @@ const PER_BYTE_OF_SMALL = 32
 const BEGINS = new Uint8Array(256)
 for (const character of ',[{') BEGINS[character.charCodeAt(0)] = 1
 
-/** Without the items. */
 const weighBytes = (length: number): number => length * (length <= SMALL ? PER_BYTE_OF_SMALL : PER_BYTE)
 
 /**

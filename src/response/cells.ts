@@ -31,7 +31,7 @@ export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
 const sizeOf = (value: DriverValue | null): number =>
   typeof value === 'string' || (typeof value === 'object' && value !== null) ? value.length : 0
 
-/** At once, or a long row in pieces, until `isOver` returns true. */
+/** Writes a row of values: at once, or a long one in pieces, until `isOver` returns true. */
 export function writeRow (work: LongWork, values: Values, isOver: () => boolean): Promise<void> | undefined {
   let size = 0
   for (const value of values) size += sizeOf(value)
@@ -45,7 +45,7 @@ interface CellLayout {
   readonly key: Buffer
   /** `key` as text. */
   readonly keyText: string
-  /** Undefined if the `write` of its type is needed. */
+  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
   readonly column: Column
 }
@@ -66,7 +66,7 @@ export function createLayout (columns: readonly Column[]): RowLayout {
 }
 
 const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
-/** In `2026-11-20 10:15:00`. */
+/** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
 /** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
@@ -168,7 +168,6 @@ function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffe
 export const toDriverValue = ({ type }: Column, bytes: Buffer, start: number, end: number): DriverValue =>
   type.wireFormat === undefined ? bytes.subarray(start, end) : bytes.toString('utf8', start, end)
 
-/** By the function `write`. @throws UNREADABLE_VALUE */
 export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
   try {
     return write(value)
@@ -180,7 +179,6 @@ export function writeValue (column: Column, value: DriverValue, write = column.t
 const toRefusal = ({ name }: Column, error: unknown): unknown =>
   error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
 
-/** In JSON, or in CSV. */
 export interface CellFormat<T extends Target> {
   readonly nothing: string
   /** `json`: a value as JSON text. */

@@ -17,7 +17,6 @@ const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54,
 export type StreamFormat = 'ndjson' | 'csv'
 
 export interface StreamRows extends RowFormat {
-  /** Before the first row. */
   writeHead (output: Output): void
   /** Called with each chunk of whole rows before it is passed on. */
   endChunk (output: Output): void
@@ -99,7 +98,7 @@ function joinLines (bytes: Buffer, from: number, to: number): void {
   for (let each = from; each < to; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
 }
 
-/** In `2026-11-20 10:15:00`. */
+/** Position of the space between day and time: `2026-11-20 10:15:00`. */
 const BETWEEN_DAY_AND_TIME = 10
 /** Room for longer values is limited to what the response may still have. */
 const LONG = 512

@@ -38,22 +38,21 @@ const NO_LINKS: Cells['links'] = []
 
 type ValueAt = (cell: number) => DriverValue | null
 
-/** Without members. */
 export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
   ({ row: { from: 0, columns, members: NO_MEMBERS }, links: NO_LINKS })
 
 export class JsonRows implements RowFormat {
   readonly #row: RowCells
-  /** As the database has them now. */
+  /** The columns of all cells, as the database has them now. */
   #columns: readonly Column[]
   #layouts: Map<number, RowLayout> | undefined
   /** Created with the first row. */
   #layout: RowLayout | undefined
   #bytes: Buffer | undefined
   readonly lists: ReadonlyMap<LinkCells, RelatedLists>
-  /** In the order of the rows that have been written. */
+  /** The places of lists in the rows that have been written, in their order. */
   readonly gaps: Gap[] = []
-  /** Of the values by which rows are related, in bytes, about. */
+  /** Memory of the values by which rows are related, in bytes, about. */
   #sizeOfValues = 0
 
   constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
@@ -132,7 +131,7 @@ export class JsonRows implements RowFormat {
     return this.writeValues(output, values, this.#row)
   }
 
-  /** Also of a joined row. @throws UNREADABLE_VALUE */
+  /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
   * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
     const at: ValueAt = (cell) => values[cell] as DriverValue | null
     yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
@@ -171,7 +170,7 @@ export class JsonRows implements RowFormat {
 /** A place for a list, behind so many bytes of an output. */
 export interface Gap { readonly at: number, readonly list: RelatedList }
 
-/** With the gaps from `gap` up to but without `gapEnd`. */
+/** A part of an output with its gaps, which are those from `gap` up to but without `gapEnd`. */
 export interface Fragment {
   readonly output: Output
   readonly gaps: readonly Gap[]
@@ -186,7 +185,7 @@ export interface RelatedList {
   /** Its index among the lists whose rows must be read; the rows of a statement for several lists name it. */
   readonly id: number
   readonly values: readonly Value[]
-  /** In place of rows, if there are none. */
+  /** The text in place of rows, if there are none. */
   readonly empty: string
   count: number
   rows: Fragment | undefined
@@ -223,14 +222,14 @@ export class RelatedLists {
   /** The driver's values are parameters themselves. */
   readonly #isNative: boolean
   readonly #byKey = new Map<string, RelatedList>()
-  /** Their rows must be read. */
+  /** Those whose rows must be read. */
   readonly lists: RelatedList[] = []
   /** The list of NULL, and of values that the other column cannot store: no row is related to them. */
   readonly #none: RelatedList
   /** A list, rather than the object of a first row or of computed values. */
   readonly isOfRows: boolean
   readonly before: string
-  /** Of the values, in bytes, about. */
+  /** Memory of the values, in bytes, about. */
   size = 0
 
   constructor (member: ListMember) {

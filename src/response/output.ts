@@ -18,7 +18,7 @@ const SHORT = 64
 const NONE = Buffer.alloc(0)
 
 export class Output {
-  /** In bytes, about: callers must respect it. */
+  /** The approximate maximum size in bytes, which callers must respect. */
   maxBytes = Infinity
   bytes: Buffer = NONE
   length = 0
@@ -61,7 +61,6 @@ export class Output {
     this.bytes[this.length++] = value
   }
 
-  /** Of a long value. */
   part (part: string | Buffer): void {
     if (typeof part === 'string') return this.text(part)
     if (this.length === Infinity) return
@@ -110,7 +109,7 @@ export class Output {
   }
 }
 
-/** For other responses. False if enough are kept already. */
+/** Keeps a buffer for other responses. Returns false if enough are kept already. */
 function keep (bytes: Buffer): boolean {
   if (spare.length >= MAX_SPARE) return false
   spare.push(bytes)
@@ -133,7 +132,6 @@ function copyOf (bytes: Buffer, length: number): Buffer {
   return copy
 }
 
-/** Of every response. */
 export const ENVELOPE = '{"success":true,"data":'
 
 export const BEFORE_ROWS = `${ENVELOPE}{"rows":[`
@@ -156,7 +154,6 @@ const SMALL = 16_384
 const MEDIUM = 1_048_576
 const FOR_LARGE = 0.75
 
-/** For one response. */
 export interface MemoryBudget {
   /** In bytes. */
   readonly largest: number
@@ -203,7 +200,7 @@ export class ResponseBudget implements MemoryBudget {
     }
   }
 
-  /** Until its client has read it, or has disconnected. */
+  /** Counts a response until its client has read it, or has disconnected. */
   countUnsent (response: ServerResponse, payload: unknown): void {
     const { length = 0 } = (payload ?? '') as { length?: number }
     if (length <= SMALL || isClosed(response)) return

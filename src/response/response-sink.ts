@@ -26,12 +26,12 @@ export class ResponseSink implements RowSink {
   /** Bytes that wait to be inserted, and the further memory that this needs. */
   #held = 0
   #heldMemory = 0
-  /** Of the response. */
+  /** The maximum size of the response, in bytes. */
   readonly #maxBytes: number
   readonly #memory: ResponseMemory
   /** Memory of any response, in bytes. */
   readonly #largest: number
-  /** Of the earlier parts, if it is a part of a larger response. */
+  /** The bytes of the earlier parts, if it is a part of a larger response. */
   readonly #before: number
   /** The reserved memory suffices up to this length, in bytes. */
   #room: number
@@ -52,7 +52,6 @@ export class ResponseSink implements RowSink {
   /** `maxBytes`: of the response; the budget may allow less. */
   constructor (columns: readonly Column[], maxBytes: number, { budget = UNLIMITED, cells, page }: {
     readonly budget?: MemoryBudget
-    /** If the rows have members. */
     readonly cells?: Cells | undefined
     readonly page?: SelectPlan | undefined
   } = {}) {
@@ -123,7 +122,7 @@ export class ResponseSink implements RowSink {
     return this.#refusal
   }
 
-  /** It takes no more rows. */
+  /** Frees the memory, and takes no more rows. */
   drop (): void {
     this.#isDropped = true
     this.#output.drop()
@@ -179,7 +178,7 @@ export class ResponseSink implements RowSink {
     this.#heldMemory += memory
   }
 
-  /** When their rows have been read. */
+  /** Inserts the lists into the rows that have them, when their rows have been read. */
   insertLists (): void {
     if (!this.#hasLists || this.full) return
     const { gaps } = this.rows

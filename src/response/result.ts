@@ -7,18 +7,17 @@ import type { DriverValue, Value } from '../types/column-type.ts'
 import { ENVELOPE } from './output.ts'
 import type { ResponseSink } from './response-sink.ts'
 
-/** With the additional facts of the response. */
+/** The outcome of the statement of a plan, and the additional facts of its response. */
 export interface Result extends StatementResult, RowsResult {
-  /** For a select with `total`, as digits. */
+  /** For a select with `total`: the number of rows that its condition selects, as digits. */
   readonly total?: string | undefined
 }
 
-/** By outcome. */
 export interface RowCounts {
   readonly inserted: number
   readonly updated: number
   readonly unchanged: number
-  /** Of the first new row, or of the row that already existed. */
+  /** The number that the database gave to the first row, or that of the row that already existed. */
   readonly insertId: string | undefined
   /** See StatementResult. */
   readonly existing?: DriverValue | null | undefined
@@ -59,13 +58,12 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
   }
 }
 
-/** Of an upsert. */
 export type RowOutcome = 'inserted' | 'updated' | 'unchanged'
 
 /** What an insert of rows adds to the outcome of its statements. */
 export interface RowsResult {
   readonly counts?: RowCounts
-  /** In the order of `data`, if the response says it. */
+  /** What became of each row, in the order of `data`, if the response says that. */
   readonly outcomes?: readonly RowOutcome[] | undefined
   /** As JSON: of the first row of an insert, or of the only row of an upsert. */
   readonly id?: string
@@ -74,7 +72,6 @@ export interface RowsResult {
 /** Numbers of up to so many digits are the same in every type. */
 const SHORT = 15
 
-/** As JSON. */
 export function shownNumber (column: Column, insertId: string): string {
   return insertId.length <= SHORT ? insertId : column.type.storedJson(numberOf(column, insertId))
 }
@@ -100,7 +97,6 @@ export function finishWrite (
 
 const END = '}'
 
-/** Without the envelope. */
 export function dataOf (response: string | Buffer): string | Buffer {
   return response.slice(ENVELOPE.length, -END.length)
 }

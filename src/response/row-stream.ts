@@ -13,7 +13,7 @@ import type { StreamRows } from './csv-ndjson-rows.ts'
 const CHUNK = 49_152
 const DELAY = 20
 
-/** Of a stream, in bytes, without the excess of a large row. */
+/** Maximum memory of a stream, in bytes, without the excess of a large row. */
 const MEMORY = 1_048_576
 
 /** How long what was read before an error waits for a reader that does not take it, in milliseconds. */
@@ -21,7 +21,7 @@ export const GRACE = 500
 
 export interface RowStreamOptions {
   readonly rows: StreamRows
-  /** Of a row. */
+  /** Maximum size of a row, in bytes. */
   readonly maxBytes: number
   /** More rows are an error. */
   readonly most?: number | undefined
@@ -157,7 +157,6 @@ export class RowStream implements PausableSink {
     })
   }
 
-  /** For a row that is being written. */
   #hasRoom (): boolean {
     const { length } = this.#output
     return length <= this.maxBytes && (length <= this.#memory.taken || this.#memory.extend(length, this.maxBytes))
@@ -234,7 +233,7 @@ export class RowStream implements PausableSink {
     this.readable.push(null)
   }
 
-  /** After passing the previous rows on. */
+  /** Ends the rows with an error, after passing the previous ones on. */
   fail (error: Error): void {
     if (this.readable.destroyed || this.#failure !== undefined) return
     this.#failure = error
@@ -254,7 +253,6 @@ export class RowStream implements PausableSink {
     this.#memory.release()
   }
 
-  /** If nobody reads the stream. */
   drop (): void {
     this.readable.destroy()
   }

@@ -61,7 +61,7 @@ export interface StatementBuilder {
   /** One table has its own name; several have the aliases `t0`, `t1`, … */
   readonly isAlone: boolean
   readonly at: (index: number) => TableTokens
-  /** For FROM. `forced`: finds its rows. */
+  /** A table for FROM. `forced`: the index by which its rows are found. */
   readonly from: (index: number, forced?: Index) => AliasedRawBuilder<Rows['t'], 't'>
   readonly relate: Relate
 }
@@ -163,9 +163,8 @@ const queryCompilers: Readonly<Record<Engine, QueryCompiler>> = {
   sqlite: new SqliteQueryCompiler()
 }
 
-/** On the tables of `Tables`. */
 export const queriesOn = <Tables>() => new QueryCreator<Tables>({ executor: NOOP_QUERY_EXECUTOR })
 
-/** With a `?` for each value. */
+/** The SQL of a query, with a `?` for each value. */
 export const textOf = (query: { toOperationNode(): RootOperationNode }, engine: Engine): string =>
   queryCompilers[engine].compileQuery(query.toOperationNode(), createQueryId()).sql

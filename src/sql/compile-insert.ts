@@ -237,11 +237,10 @@ function classOf (cell: Cell): 'text' | 'integer' | 'bytes' | 'null' | undefined
   return isInteger ? 'integer' : undefined
 }
 
-/** In the order of the columns. */
+/** The values that an update gives to columns, in their order. */
 export const valuesFor = (columns: readonly Column[], { assignments }: UpdatePlan): Cell[] =>
   columns.map((column) => (assignments.find((each) => each.column === column) as Assignment).parameter as Cell)
 
-/** Each column has values of one class. */
 export function areAlike (rows: RowsOfValues['rows']): boolean {
   const classes = rows[0]?.map(classOf) ?? []
   return rows.every((row) => row.every((cell, index) => {

@@ -51,7 +51,6 @@ export const selectCells = (
     wrap(column.type.selected, sql.ref<Parameter>(tables.at(table).token(column))).as(`v${from + index}`)
   )
 
-/** Up to ORDER BY. */
 export function selectRows (
   tables: StatementBuilder,
   { joined }: Pick<Cells, 'joined'>,
@@ -65,7 +64,6 @@ export function selectRows (
     readonly related?: readonly Condition[]
     /** Joined to the table before its members. */
     readonly beside?: { readonly rows: AliasedExpression<object, string>, readonly on: Expression<SqlBool> }
-    /** For conditions. */
     readonly own?: TableTokens
   }
 ) {
@@ -165,10 +163,9 @@ export function compute (
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-/** They pass over values which are not `ColumnType.own`. */
+/** The functions that pass over values which are not `ColumnType.own`. */
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
-/** On SQLite; undefined if there is none. */
 export function ownValues (
   { call, source }: ComputedColumn,
   { token }: Pick<TableTokens, 'token'>
@@ -232,7 +229,7 @@ function collect (condition: Condition, equal: Set<string>, others: Set<string>)
   }
 }
 
-/** Also to NULL. */
+/** Whether a condition holds its column equal to a value, or NULL. */
 export function isEquality (
   condition: Condition
 ): condition is Extract<Condition, { readonly kind: 'compare' | 'default' | 'in' | 'null' }> {

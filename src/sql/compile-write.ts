@@ -142,7 +142,7 @@ export const SELECT_ANSWER: Readonly<Record<Engine, string>> = {
   sqlite: textOf(answer, 'sqlite')
 }
 
-/** For a server without shared locks. */
+/** The same for a server without shared locks. */
 export const SELECT_ANSWER_ALONE = textOf(answer.modifyEnd(sql`for update`), 'mysql')
 
 const expired = db

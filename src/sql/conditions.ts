@@ -53,7 +53,7 @@ export function compileForm (
   )
 }
 
-/** With few nodes, because a list may have ten thousand values. */
+/** Binds a list with few nodes, because it may have ten thousand values. */
 function bindList (
   parameters: ReadonlyArray<Value | Hole>,
   wrapping?: Wrapping
@@ -87,7 +87,7 @@ const isEquality = (operator: Operator): boolean => operator === '=' || operator
 /** One column is compared with values. */
 type Comparison = Extract<Condition, { readonly kind: 'compare' | 'exact' | 'in' | 'between' | 'like' }>
 
-/** On the columns of a table, or on `operands`. */
+/** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
 export const compileCondition = (
   condition: Condition,
   builder: ConditionScope,
@@ -370,7 +370,7 @@ export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
 const RANKS = ['boolean', 'number', 'text'] as const
 const [LOWEST, OTHERS, GREATEST] = [0, RANKS.length + 1, RANKS.length + 2]
 
-/** By the rank of the type, then by the values of each type. */
+/** Sorts by the rank of the type, then by the values of each type. */
 function insideTerms (
   { column, inside: place, isNullGreatest, direction }: InsideOrder,
   stored: AliasableExpression<Parameter>

@@ -201,7 +201,6 @@ function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine:
   return tables.build(withLock(query, locks))
 }
 
-/** As `v1`, `v2`, … */
 const computedCells = (
   { columns }: ComputedMember,
   engine: Engine,
@@ -209,7 +208,7 @@ const computedCells = (
 ): Array<AliasedExpression<Parameter, string>> =>
   columns.map((column, index) => wrap(column.type.selected, compute(column, engine, table)).as(`v${index + 1}`))
 
-/** Around a part of a UNION that has an order and a limit. */
+/** What stands around a part of a UNION that has an order and a limit. */
 const PART: Readonly<Record<Engine, readonly [string, string]>> = {
   mysql: ['(', ')'],
   sqlite: ['select * from (', ')']
@@ -340,5 +339,4 @@ function listed ({ other: { type, charset, collation } }: Pair, engine: Engine):
   return ['convert(', ` using ${quote(charset as string)}) collate ${quote(collation as string)}`]
 }
 
-/** Of a character set or collation of the catalog. */
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``

@@ -20,16 +20,16 @@ export interface RowBatch {
 /** The row that exists stays as it is if nothing is written or assigned. */
 export interface BatchConflict {
   readonly key: readonly Column[]
-  /** From the inserted row. */
+  /** The columns that get the values of the inserted row. */
   readonly written: readonly Column[]
   readonly assignments: readonly Assignment[]
   /** The statement reports its value in the existing row. */
   readonly identity: Column | undefined
-  /** For the row that exists. */
+  /** The condition that the row that exists must satisfy. */
   readonly within: Condition | undefined
 }
 
-/** In a row that exists. */
+/** The columns that are written in a row that exists. */
 export const changedColumns = ({
   written,
   assignments

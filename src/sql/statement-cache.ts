@@ -25,7 +25,7 @@ import { compileSelect, confirmationsOf, describeCells, isEquality } from './com
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { Slot, type Template, type Statement } from './statement.ts'
 
-/** Its code in a key, and whether it contains values. */
+/** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
 
 /** The names of each type of a union. */
@@ -45,7 +45,7 @@ const APART: ReadonlyArray<NamesOf<SelectPlan | UpdatePlan | ComputedColumn | Ma
   'type', 'sql', 'path'
 ]
 
-/** By name: some dozens, each chosen by the service. */
+/** The properties by name. Plans have some dozens of names, each of which the service has chosen. */
 const properties = new Map<string, Property | null>(APART.map((name) => [name, null]))
 
 function addProperty (name: string): Property {
@@ -76,14 +76,14 @@ const [LIST, END_OF_LIST, END_OF_OBJECT, VALUE, VALUES_OF_LIST, ID, TEXT, OTHER,
 
 /** Of a key that is being written: for a text that grows, V8 would keep 32 bytes for each part. */
 let codes = new Uint16Array(1024)
-/** Before each part, beside a text. */
+/** The room in it before each part, beside a text. */
 const ROOM = 16
 
 /** Writes the key of a plan, collects its values and, if needed, makes a copy with slots, in one pass. */
 class Walk {
   readonly values: Cell[] = []
   readonly #isCopy: boolean
-  /** To which several parts of a plan refer, with their copies. */
+  /** The nodes to which several parts of a plan refer, with their copies. */
   #named: Map<object, unknown> | undefined
   #length = 0
 
@@ -91,7 +91,6 @@ class Walk {
     this.#isCopy = isCopy
   }
 
-  /** Before another walk begins. */
   get key (): string {
     return Buffer.from(codes.buffer, 0, this.#length * codes.BYTES_PER_ELEMENT).toString('utf16le')
   }
@@ -195,7 +194,6 @@ class Walk {
   }
 }
 
-/** Of a plan or a part of one. */
 export function keyOf (plan: object): { readonly key: string, readonly values: readonly Cell[] } {
   const walk = new Walk(false)
   walk.visit(plan)
@@ -237,7 +235,7 @@ export function findTemplate<P extends { readonly table: Table }> (
   return template
 }
 
-/** Of a value of a rule in a statement; twice for texts. */
+/** Maximum length of a value of a rule in a statement, twice for texts. */
 const VALUE_LENGTH = 100
 
 /** The rules are the same in each of its requests. */
@@ -289,7 +287,6 @@ export function compileStatement (
   return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }
 
-/** Without the cache. */
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
   switch (plan.verb) {
     case 'select':
@@ -301,7 +298,7 @@ export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatem
 }
 
 const NONE: readonly Column[] = []
-/** With the type that the servers send. */
+/** The column of a count, with the type that the servers send. */
 const COUNT: readonly Column[] = [
   { ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }
 ]
@@ -316,7 +313,7 @@ export const compileLastId = (table: Table): Statement => compileNumber(table, L
 /** The distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */
 export const compileStep = (table: Table): Statement => compileNumber(table, STEP)
 
-/** In millionths of a second since 1970. */
+/** Selects the time of a server, in millionths of a second since 1970. */
 export const compileClock = (table: Table): Statement => compileNumber(table, CLOCK)
 
 function compileNumber (table: Table, sql: string): Statement {

@@ -4,16 +4,16 @@ import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'
 import { type Clock, hasMoment, isMoment, valueAt } from '../types/moment.ts'
 
-/** Of all statements with one key (statement-cache.ts). */
+/** The common part of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {
   /** A select reads; any other verb writes and may fire triggers of that event. */
   readonly verb: 'select' | TriggerEvent
   readonly table: Table
-  /** With `?` as its placeholders. */
+  /** The whole text with `?` as its placeholders. */
   readonly sql: string
   /** `sql`, cut at its placeholders. It remains the same object while the statement is cached. */
   readonly pieces: readonly string[]
-  /** In the order of a row that a select returns. */
+  /** The columns of the rows that a select returns, in their order. */
   readonly columns: readonly Column[]
   /**
    * Set by an insert or update, in this order: their values are the first parameters. Columns of update operators come
@@ -22,7 +22,7 @@ export interface CompiledStatement {
   readonly assigned: readonly Column[]
   /** Of the tables whose columns this statement uses (`confirmationsOf`). */
   readonly confirmations: readonly Statement[]
-  /** Between the rows of a list; `), (` if omitted. */
+  /** What separates the rows of a list in the text; `), (` if omitted. */
   readonly separator?: string | undefined
   /** An update or delete can match at most one row. */
   readonly isSingle?: boolean | undefined
@@ -30,7 +30,7 @@ export interface CompiledStatement {
   readonly isSearch?: boolean | undefined
   /** The conditions of a write use rows of other tables. */
   readonly isRelated?: boolean | undefined
-  /** For messages, if the statement is about no table. */
+  /** What a statement that is about no table does, for messages. */
   readonly does?: string | undefined
   readonly readsView?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
@@ -41,11 +41,11 @@ export interface CompiledStatement {
   readonly isNumbered?: boolean | undefined
   /** The insert updates rows that exist. */
   readonly isUpsert?: boolean | undefined
-  /** On SQLite, leaves an existing row unchanged. */
+  /** For an upsert on SQLite: the text that leaves an existing row unchanged. */
   readonly probe?: string | undefined
 }
 
-/** Its index among the values of a plan (statement-cache.ts). */
+/** Stands for a value of a plan: its index among them (statement-cache.ts). */
 export class Slot {
   readonly index: number
 
@@ -64,7 +64,7 @@ export interface Template extends CompiledStatement {
 export interface Statement extends CompiledStatement {
   /** The path of `$match`, whose text the database may refuse. */
   readonly textPath?: Path | undefined
-  /** In the order of the placeholders. */
+  /** The parameters in the order of the placeholders. */
   readonly parameters: readonly Cell[]
   /**
    * For an insert of a list, an upsert, and an update of rows with values of their own: the number of rows. The text is
@@ -73,7 +73,7 @@ export interface Statement extends CompiledStatement {
   readonly rows?: number | undefined
 }
 
-/** Undefined if an insert or update gives none. */
+/** The value that an insert or update gives to a column; undefined if it gives none. */
 export function findAssigned (
   { assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>,
   column: Column

@@ -74,7 +74,7 @@ function guardDecimals (sql: SqlTemplate, whole: number): SqlTemplate {
     ')'
   ]
 }
-/** They fit a BIGINT. */
+/** The number of leading digits, which fit a BIGINT. */
 const LEADING_DIGITS = 18
 
 /**

@@ -8,10 +8,10 @@ import type { LongWork } from '../in-pieces.ts'
 /** Never an array or an object: mysql2 expands those into SQL. */
 export type Parameter = Value | null
 
-/** For a column that a row of a list omits. */
+/** Stands for the default of a column that a row of a list omits. */
 export const DEFAULT = Symbol('default')
 
-/** For a placeholder. */
+/** The value of a placeholder in a statement. */
 export type Cell = Parameter | Moment | typeof DEFAULT
 
 export interface MomentForm {
@@ -20,7 +20,7 @@ export interface MomentForm {
   /** Digits after the second; `padded`: trailing zeros are kept. */
   readonly digits: number
   readonly padded: boolean
-  /** That a column can store, since 1970. */
+  /** The first and the last second that a column can store, since 1970. */
   readonly first: number
   readonly last: number
   /** Filters can compare the column with a moment. */
@@ -37,7 +37,7 @@ export interface Moment {
   readonly use: 'data' | 'filters'
 }
 
-/** Not NULL. */
+/** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
 
 /** A text of SQLite that is not valid in the encoding of its file, in place of the value. */
@@ -98,7 +98,6 @@ export interface LongValue {
   readonly parts: Iterable<string | Buffer>
 }
 
-/** Of an aggregate function, or of a part of time. */
 export interface Computation {
   readonly type: ColumnType
   readonly sql: SqlTemplate
@@ -115,7 +114,7 @@ export interface Positions {
   readonly read: (value: unknown) => Value
   /** `read` returns the value exactly from the text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
-  /** Of texts that `read` accepts, if it is not the schema's. */
+  /** The pattern of texts that `read` accepts, if it is another one than that of the schema. */
   readonly pattern?: string
   /**
    * For a value that the server refuses as a constant, and compares as a text only: two others that it accepts, a lower
@@ -129,7 +128,7 @@ export interface Positions {
 /** The types of values inside JSON that can be compared. `large`: a number beyond 2^53 that may be a 64-bit integer. */
 export type Scalar = 'text' | 'number' | 'large' | 'boolean'
 
-/** For conditions. The slot GIVEN stands for a path. */
+/** How conditions compare values inside the JSON of a column. The slot GIVEN stands for a path. */
 export interface JsonInside {
   /** Omitted if the stored value always is JSON. */
   readonly isJson?: SqlTemplate
@@ -154,7 +153,7 @@ export interface JsonInside {
   readonly step?: SqlTemplate
   /** Steps of a path that the engine accepts. */
   readonly maxSteps: number
-  /** From the element of a list that so many others follow. */
+  /** The step to the element of a list that so many others follow. */
   readonly fromEnd: (others: number) => string
   /** A path with such a step, if the engine must read it anew for each row. */
   readonly perRow?: SqlTemplate
@@ -165,17 +164,16 @@ export interface JsonInside {
 export interface ScalarInside {
   /** Names of the engine. */
   readonly types: readonly string[]
-  /** At a path, as it is compared. */
   readonly value: SqlTemplate
   /** Compared where `value` is equal. */
   readonly exact?: SqlTemplate
-  /** Around the parameter. */
+  /** SQL around the parameter. */
   readonly operand?: Wrapping
 }
 
 /** Describes one SQL type: its JSON Schema, its conversions and its comparison. */
 export interface ColumnType {
-  /** Of a value that is not null. */
+  /** JSON Schema of a value that is not null. */
   readonly schema: TSchema
   /** That of a value of any length, which an equality in filters accepts, if the length of the column is bounded. */
   readonly unbounded?: TSchema
@@ -224,13 +222,13 @@ export interface ColumnType {
   readonly structured: boolean
   /** Every JSON value is one of the type: objects that look like operators must be sent under `$eq`. */
   readonly holdsJson?: true
-  /** For a JSON column (`$at`). */
+  /** For a JSON column: how values inside it are compared (`$at`). */
   readonly inside?: JsonInside
   /** The parameter for null in a NOT NULL column: a JSON column can store JSON's null. */
   readonly ownNull?: Value
   /** For a SET: the bit of a member (`$has`). @throws ValueRefused */
   readonly readMember?: (value: unknown) => bigint
-  /** For LIKE, if not every text is accepted. @throws ValueRefused */
+  /** Converts a JSON value to a LIKE pattern, if not every text is accepted. @throws ValueRefused */
   readonly readPattern?: (value: unknown) => string
   /** Values are sorted by their index in a list, not as `>` compares them. */
   readonly ranking?: Ranking
@@ -238,15 +236,15 @@ export interface ColumnType {
   readonly unplaced?: true
   /** All values are JSON integers. */
   readonly wholeNumbers?: true
-  /** Of an integer. */
+  /** The largest value, of an integer. */
   readonly maximum?: bigint
-  /** Around the column in the select list. */
+  /** SQL around the column in the select list. */
   readonly selected?: Wrapping
   /** Classes that the server may send for the bare column; any if omitted. */
   readonly sentAs?: ReadonlySet<string> | undefined
   /** Classes that the server may send for the column inside `selected`. */
   readonly selectedAs?: ReadonlySet<string> | undefined
-  /** Around the parameter in a condition. */
+  /** SQL around the parameter in a condition. */
   readonly compared?: Wrapping
   /** Around the parameter in an equality with a column, if it differs from `compared`. */
   readonly equated?: Wrapping
@@ -270,7 +268,7 @@ export interface ColumnType {
    * type is, unless `comparedColumn` is set.
    */
   readonly own?: SqlTemplate
-  /** For positions, if they may be others than `read` accepts. */
+  /** The values of positions, if they may be others than those that `read` accepts. */
   readonly positions?: Positions
   /**
    * `=` can treat different values as equal, as collations do: around the column and the parameter that compares their
@@ -304,23 +302,22 @@ export interface Ranking {
 export const describeType = ({ declaration }: { readonly declaration: string }): string =>
   declaration === '' ? 'a column without a declared type' : `the type ${declaration}`
 
-/** As introspection finds it. */
 export interface TypeFacts {
-  /** In lower case, without arguments: `decimal`, `varchar`. */
+  /** Name of the type in lower case, without arguments: `decimal`, `varchar`. */
   readonly name: string
   /** As the engine reports it: `decimal(10,2) unsigned`, `enum('a','b')`. */
   readonly declaration: string
   /** Characters of character types, bits of BIT, digits of DECIMAL; null for other types. */
   readonly length: number | null
-  /** Of a character or binary value. */
+  /** Maximum length of a character or binary value, in bytes. */
   readonly bytes: number | null
   /** Digits after the decimal point of a DECIMAL or of the seconds of a time. */
   readonly scale: number | null
-  /** Of a character type. */
+  /** Character set of a character type. */
   readonly charset: string | null
   /** SRID to which the column is restricted (MySQL's SRS_ID). */
   readonly srid: number | null
-  /** Of TIMESTAMP, in seconds since 1970; 2038-01-19 if omitted. */
+  /** Upper bound of TIMESTAMP in seconds since 1970; 2038-01-19 if omitted. */
   readonly lastTimestamp?: number | undefined
   /** A column of a view: its value may have more digits than its declaration. */
   readonly computed?: boolean | undefined
@@ -377,7 +374,6 @@ export function naturalOrder (one: Value, other: Value): number {
   return one < other ? -1 : Number(one > other)
 }
 
-/** Of doubles or their texts. */
 export function numericOrder (one: Value, other: Value): number {
   return Number(one) - Number(other)
 }

@@ -63,7 +63,7 @@ function digitBounds ({ precision, scale, unsigned }: DecimalBounds) {
   }
 }
 
-/** For names of schemas. */
+/** The suffix for the names of schemas of columns with these digits. */
 export const digitsName = ({ precision, scale }: Pick<DecimalBounds, 'precision' | 'scale'>): string =>
   `${precision}x${scale}`
 

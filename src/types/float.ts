@@ -17,7 +17,6 @@ function doubleParameter (number: number): Value {
   return Object.is(number, -0) ? '-0' : number
 }
 
-/** As it is written. */
 export const MAX_FLOAT = 3.4028235e38
 
 function numberSchema (format: 'float' | 'double', { unsigned, fixed }: FloatBounds) {

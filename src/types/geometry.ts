@@ -9,7 +9,7 @@ const EPSG = /^EPSG:(\d{1,9})$/
 const LINE = [[0, 0], [1, 1]]
 const ring = [[0, 0], [1, 0], [1, 1], [0, 0]]
 
-/** For OpenAPI documents. */
+/** An example of each GeoJSON type, for OpenAPI documents. */
 const examples: ReadonlyMap<string, object> = new Map(Object.entries({
   Point: { coordinates: [0, 0] },
   LineString: { coordinates: LINE },
@@ -31,7 +31,6 @@ function crsSchema (srid: number | null) {
   )
 }
 
-/** By GeoJSON type. */
 function coordinateSchemas (srid: number | null): ReadonlyMap<string, TSchema> {
   const number = (limit: number) => srid === WGS84 ? Type.Number({ minimum: -limit, maximum: limit }) : Type.Number()
   const position =
@@ -178,7 +177,7 @@ function readEntry (entry: unknown): number {
 /** `text`: the JSON before `at` that is not passed on yet. The bytes may be invalid, so each step checks the bounds. */
 interface Cursor { readonly bytes: Buffer, at: number, text: string }
 
-/** It stops where the text is as long as a part. */
+/** Reading that stops where the text is as long as a part. */
 type Reading = Generator<undefined, void>
 
 /** Of one part of a geometry: bytes to JSON text, and parsed JSON to bytes. */
@@ -192,7 +191,7 @@ const LITTLE_ENDIAN = 1
 /** Nesting of geometry collections, when writing and when reading. */
 const MAX_DEPTH = 32
 const MAX_READ_DEPTH = 200
-/** Of a counted item. */
+/** Minimum size of a counted item, in bytes. */
 const MIN_ITEM_BYTES = 4
 
 const position: Codec = {
@@ -227,7 +226,6 @@ const member = (code: number, item: Codec): Codec => ({
   write: (value) => [header(code), ...item.write(value)]
 })
 
-/** As a JSON list. */
 function * readItems (cursor: Cursor, read: Codec['read']): Reading {
   const length = count(cursor)
   cursor.text += '['

@@ -20,9 +20,9 @@ const [SIGNS, DIGITS, HEX] = ['+-', '0123456789', '0123456789abcdefABCDEF'].map(
   Uint8Array,
   Uint8Array
 ]
-/** After a backslash, in addition to `u` with four digits. */
+/** The characters that may follow a backslash, in addition to `u` with four digits. */
 const ESCAPES = tableOf('"\\/bfnrt')
-/** By the first byte. */
+/** The words by their first byte. */
 const WORDS = new Array<Buffer | undefined>(256).fill(undefined)
 for (const word of ['true', 'false', 'null']) WORDS[word.charCodeAt(0)] = Buffer.from(word)
 
@@ -35,7 +35,7 @@ function tableOf (characters: string): Uint8Array {
 /** The last two allow no value. */
 const [VALUE, VALUE_OR_END, KEY, KEY_OR_END] = [0, 1, 2, 3] as const
 
-/** For a check that goes on later. */
+/** A check that stops at some byte and goes on later from there. */
 interface Pause {
   at: number
   stop: number
@@ -54,7 +54,7 @@ export function isJson (bytes: Uint8Array, start = 0, end = bytes.length): boole
   return copyJson(bytes, start, end, bytes, start)
 }
 
-/** In parts. */
+/** The same as isJson, in parts. */
 export function * checkJson (bytes: Uint8Array): LongWork<boolean> {
   const pause: Pause = {
     at: 0,
@@ -94,7 +94,7 @@ export function copyJson (
   to: number,
   pause?: Pause
 ): boolean {
-  /** Of open levels: an object or a list. */
+  /** Whether each open level is an object or a list. */
   let levels: Uint8Array = LEVELS
   let depth = 0
   let isObject = false
@@ -171,7 +171,7 @@ export function copyJson (
   }
 }
 
-/** Not at the end of the text. */
+/** Keeps the state of a check that is not at the end of its text. */
 function keep (pause: Pause, state: Omit<Pause, 'stop' | 'isPaused'>): false {
   Object.assign(pause, state, { isPaused: true })
   return false

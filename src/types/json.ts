@@ -90,7 +90,7 @@ export function requireMysqlNumber (text: string): void {
 /** A whole number in JSON of at most 20 digits, which are those of 64 bits: a bigint of a million takes long. */
 const WHOLE = /^-?\d{1,20}$/
 
-/** If it is an integer within the bounds. */
+/** Returns the number as a bigint if it is an integer within the bounds. */
 export function wholeNumber (text: string, min: bigint, max: bigint): bigint | undefined {
   const number = WHOLE.test(text) ? BigInt(text) : undefined
   return number !== undefined && number >= min && number <= max ? number : undefined

@@ -6,7 +6,6 @@ import { checkJson } from './json-text.ts'
 /** Bytes that base64 writes without padding. */
 const BASE64_PART = PART / 4 * 3
 
-/** Between characters. */
 function * textParts (text: string | Buffer): Generator<string | Buffer> {
   for (let from = 0; from < text.length;) {
     const to = typeof text === 'string' ? endOfUnits(text, from + PART) : endOfBytes(text, from + PART)

@@ -6,7 +6,7 @@ import { Type } from '@sinclair/typebox'
 import { isObject, numberText } from '../json/exact-json.ts'
 import { expected, ValueRefused, type Moment, type MomentForm, type Value } from './column-type.ts'
 
-/** In each unit. */
+/** The maximum offset, in each of its units. */
 export const MAX_OFFSET = 100_000
 
 const MONTHS = new Map([['years', 12], ['months', 1]])
@@ -15,7 +15,7 @@ export const UNITS: readonly string[] = [...MONTHS.keys(), ...SECONDS.keys()]
 
 const Amount = Type.Integer({ minimum: -MAX_OFFSET, maximum: MAX_OFFSET })
 
-/** In documents. */
+/** The name of its schema in documents. */
 export const NOW = 'Now'
 
 export const NowSchema = Type.Union(
@@ -34,10 +34,9 @@ export const NowSchema = Type.Union(
   }
 )
 
-/** Of the calendar, since 1970. */
+/** The first and the last second of the calendar, since 1970. */
 export const CALENDAR = { first: -62_135_596_800, last: 253_402_300_799 }
 
-/** Of a database, in UTC. */
 export interface Clock {
   /** Whole seconds since 1970. */
   readonly seconds: number
@@ -45,7 +44,6 @@ export interface Clock {
   readonly micros: number
 }
 
-/** Of this machine. */
 export const systemClock = (): Clock => fromMicros(BigInt(Date.now()) * 1000n)
 
 /** `micros`: millionths of a second since 1970. */

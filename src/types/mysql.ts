@@ -1,4 +1,4 @@
-/** By information_schema.COLUMNS.DATA_TYPE. */
+/** The column types of MySQL and MariaDB, by their names in information_schema.COLUMNS.DATA_TYPE. */
 import { isIPv4, isIPv6 } from 'node:net'
 import { doubleTotals, exactTotals } from './aggregates.ts'
 import { binaryType, bitType } from './binary.ts'
@@ -255,9 +255,9 @@ export function mysqlType (facts: TypeFacts): ColumnType {
   return createType({ ...type, sentAs, relatedAs: relatedAs(facts), ...comparedAs(facts), listed: listedAs(facts) })
 }
 
-/** They can be related to columns of the same type. */
+/** Types whose columns can be related to columns of the same type. */
 const RELATED = new Set(['date', 'year', 'binary', 'varbinary', 'uuid', 'inet4', 'inet6'])
-/** Their scale must also be the same. */
+/** Types whose scale must also be the same. */
 const RELATED_BY_SCALE = new Set(['decimal', 'time', 'datetime', 'timestamp'])
 
 function relatedAs ({ name, scale }: TypeFacts): string | undefined {
@@ -266,14 +266,14 @@ function relatedAs ({ name, scale }: TypeFacts): string | undefined {
   return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
 }
 
-/** They can be compared with each other, and do not relate rows. */
+/** Kinds of columns that can be compared with each other, and do not relate rows. */
 function comparedAs ({ name }: TypeFacts): Pick<ColumnType, 'comparedAs'> {
   if (INTEGERS.has(name) || name === 'decimal') return { comparedAs: EXACT_NUMBER }
   if (/text$/.test(name)) return { comparedAs: RELATED_TEXT }
   return name === 'float' || name === 'double' ? { comparedAs: name } : {}
 }
 
-/** Those that relate rows and are sent as texts. */
+/** Types to which a text is cast in a list of values: those that relate rows and are sent as texts. */
 function listedAs ({ name, scale }: TypeFacts): Wrapping | undefined {
   const type = LISTED.get(name)
   const digits = RELATED_BY_SCALE.has(name) ? `(${scale ?? 0})` : ''

@@ -15,13 +15,13 @@ import { doubleType } from './float.ts'
 import { sqlOf } from './update-operators.ts'
 import { integerBounds } from './integer.ts'
 
-/** Of 64 bits. */
+/** Decimal digits of a 64-bit integer. */
 const INTEGER_DIGITS = 19
 /** Of a scaled integer: every DECIMAL that the service writes has at most 15. */
 const MAX_SCALE = 15
-/** Beyond the column's, as in MySQL. */
+/** Digits of an average beyond those of its column, as in MySQL. */
 const MORE_DIGITS = 4
-/** Before the point, of an operand of `having`. */
+/** Digits before the point that an operand of `having` can have. */
 const WHOLE_DIGITS = 20
 
 /**
@@ -37,7 +37,7 @@ export const integerTotals = (): Totals => ({
   avg: average({ scale: 0, padded: true })
 })
 
-/** After the point. `padded`: trailing zeros are written. */
+/** The digits after the point. `padded`: whether trailing zeros are written. */
 interface Fraction { readonly scale: number, readonly padded: boolean }
 
 /** Decimals: the sum of the values as integers without their point. */
@@ -89,7 +89,6 @@ function scaledType (fraction: Fraction): ColumnType {
   })
 }
 
-/** Before the last `scale` digits. */
 function withPoint (value: bigint, scale: number): string {
   const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
   const split = digits.length - scale

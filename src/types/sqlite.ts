@@ -23,7 +23,6 @@ import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, 
 /** SQLite stores a DECIMAL as a double, which represents this many decimal digits exactly. */
 const EXACT_DIGITS = 15
 
-/** By its storage class. @throws ValueUnreadable */
 function writeNative (value: DriverValue): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'number') {
@@ -75,7 +74,6 @@ function ownText (form: SqlTemplate): SqlTemplate {
   return [...OWN_TEXT, ' and (', ...form, ')']
 }
 
-/** With or without a fraction of the second. */
 function withFraction (form: string): SqlTemplate {
   const glob = globOf(form)
   const fraction = sqlOf`${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.'`
@@ -370,7 +368,7 @@ export function positionsOf ({
   }
 }
 
-/** With its storage class; undefined for any other value. */
+/** Reads a value with its storage class; undefined for any other value. */
 function readNamed (value: unknown): Value | undefined {
   if (!isObject(value)) return undefined
   const [[name, given] = ['', undefined], ...others] = Object.entries(value)

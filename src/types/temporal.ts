@@ -166,7 +166,7 @@ const signedDigits = (time: Value): number => Number(String(time).replace(/[:.]/
 /** DATETIME: a date and time without an offset. */
 export function datetimeType (precision: Precision): ColumnType {
   const { scale, padded } = precision
-  /** With all its digits, as MySQL returns it. */
+  /** The length of a value with all its digits, as MySQL returns it. */
   const length = padded ? 19 + (scale > 0 ? scale + 1 : 0) : NaN
   const readMoment = (value: unknown, isOwnDay: (text: string) => boolean): Value => {
     if (typeof value === 'string' && value.length === length && DATETIME.test(value) && isOwnDay(value)) {
@@ -231,7 +231,6 @@ export function timestampType (precision: Precision, lastSecond = LAST_SECOND): 
   })
 }
 
-/** In MySQL's format. */
 const utcText = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')
 
 /** In MySQL's format, in which texts sort by time. MySQL's zero timestamp is not a moment and stays unchanged. */
@@ -291,7 +290,7 @@ const types: Readonly<Record<Name, ColumnType>> = {
 
 const PARTS = Object.keys(types) as readonly Name[]
 
-/** Of a column. A DATE has no hours. */
+/** The computations of the parts of a column. A DATE has no hours. */
 type Parts = ReadonlyMap<string, Computation>
 
 function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): Parts {

@@ -29,7 +29,7 @@ function createFindMember (members: readonly string[]): (text: string) => number
   return (text) => indexes.get(text) ?? vague.find(({ pattern }) => pattern.test(text))?.bit
 }
 
-/** Without `?`, so known exactly. */
+/** The members without `?`, which are known exactly. */
 function exactMembers (members: readonly string[]): string[] {
   return members.filter((member) => !member.includes('?'))
 }
@@ -40,7 +40,6 @@ function exactMembers (members: readonly string[]): string[] {
  */
 const VAGUE = `[?${String.fromCodePoint(0x10000)}-${String.fromCodePoint(0x10ffff)}]`
 
-/** For JSON Schema. */
 function memberPattern (member: string): string {
   return member.split('?').map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join(VAGUE)
 }
@@ -65,7 +64,7 @@ interface TextBounds {
   readonly charset?: string | null
 }
 
-/** By character set. Other sets have too many. */
+/** Patterns of the characters in a character set. Other sets have too many. */
 const CHARACTERS = new Map([
   ['ascii', '^[\\u0000-\\u007f]*$'],
   // MySQL's latin1 is Windows-1252
@@ -243,12 +242,12 @@ export function formType ({
 }: {
   /** For messages: `a UUID`. */
   name: string
-  /** In JSON Schema. */
+  /** The `format` of its JSON Schema. */
   format: string
   title: string
   example: string
   isValid: (text: string) => boolean
-  /** In which the server returns the text. */
+  /** Converts a text to the form in which the server returns it. */
   normal?: (text: string) => string
   /** The server changes the form: the text of a select is not known in advance. */
   rewritten?: boolean

@@ -14,7 +14,7 @@ export function sqlOf (texts: TemplateStringsArray, ...slots: SqlTemplate): SqlT
   return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
 }
 
-/** For every column: it gets its default. */
+/** An update operator of every column: it gets its default. */
 export const TO_DEFAULT = '$default'
 /** MySQL and MariaDB have no function for the default of an expression. */
 const DEFAULT_SQL: SqlTemplate = ['default']
@@ -22,7 +22,7 @@ const DEFAULT_SQL: SqlTemplate = ['default']
 /** `defaultSql`: as in Column. */
 interface Updated { readonly type: Pick<ColumnType, 'updates'>, readonly defaultSql?: string }
 
-/** Undefined if the parameter is the new value. */
+/** The SQL by which an update operator computes the new value; undefined if the parameter is the new value. */
 export function operatorSql ({ type: { updates }, defaultSql }: Updated, name: string): SqlTemplate | undefined {
   if (name === TO_DEFAULT) return defaultSql === undefined ? DEFAULT_SQL : [defaultSql]
   return updates?.find((operator) => operator.name === name)?.sql
@@ -109,7 +109,7 @@ export function mergeForm (read: (value: unknown) => Value, sql: SqlTemplate): U
   }
 }
 
-/** Undefined if the catalog's text does not show the value. */
+/** Reads the text of a default in the catalog as a value of the type; undefined if the text does not show the value. */
 export function readDefault ({ read, defaultOf = (text) => text }: ColumnType, text: string): Value | undefined {
   try {
     const value = defaultOf(text)

@@ -4,13 +4,13 @@
  */
 import type { TypeFacts } from './column-type.ts'
 
-/** Of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
+/** A column definition of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
 export interface ColumnDefinition {
   readonly type: number
   /** Collation id; 63 for binary data. */
   readonly charset: number
   readonly flags: number
-  /** Of a value, in bytes. */
+  /** Maximum length of a value, in bytes. */
   readonly length: number
   /** MariaDB's extended metadata: the name of a type that is sent with the code of another type, such as `uuid`. */
   readonly extendedType: string
@@ -94,7 +94,7 @@ const classes = new Map<string, readonly string[]>([
   ['vector', ['vector', 'bytes']]
 ])
 
-/** Undefined for any. */
+/** Returns the value classes that the server may send for a column; undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
   const found = classes.get(name)

@@ -22,7 +22,6 @@ interface Execution {
   readonly record?: RequestRecord | null | undefined
 }
 
-/** Undefined for a response without rows. */
 export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number): ResponseSink | undefined {
   const isSelect = plan.verb === 'select'
   const rows = isSelect ? plan : plan.returning
@@ -88,7 +87,7 @@ async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promis
 export interface PlanToAnswer {
   readonly plan: Plan
   readonly database: Database
-  /** Of the response. */
+  /** Bytes that the response may have. */
   readonly maxBytes: number
   /** The memory of the database if omitted. */
   readonly budget?: MemoryBudget

@@ -35,7 +35,7 @@ class ListSink implements RowSink {
   /** The first cell of a row is the value by which it is related, or else the id of the values. */
   #isValue = false
   #columns: readonly Column[] = []
-  /** With rows of the running statement. */
+  /** The lists with rows of the running statement. */
   readonly #filled: RelatedList[] = []
   /** The first cell of the last row: the text of a value, or the number of its bytes. */
   #last: string | number | undefined
@@ -44,7 +44,7 @@ class ListSink implements RowSink {
   /** Counted by the response. */
   #bytes = 0
   #memory = 0
-  /** Of the running statement. */
+  /** The number of rows of the running statement. */
   count = 0
 
   constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
@@ -158,7 +158,7 @@ class ListSink implements RowSink {
     return list.count > 0
   }
 
-  /** Behind its rows there are no others. */
+  /** Removes the rows of a list, behind which there are no others. */
   #empty (list: RelatedList): void {
     this.#output.length = list.rows?.start ?? 0
     this.members.gaps.length = list.rows?.gap ?? 0
@@ -205,7 +205,7 @@ interface Reading {
   readonly runner: Runner
   readonly answer: ResponseSink
   readonly lock: RowLock
-  /** Their memory must be freed. */
+  /** Takes the sinks, whose memory must be freed. */
   readonly sinks: ListSink[]
 }
 

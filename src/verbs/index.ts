@@ -15,7 +15,7 @@ import { select } from './select.ts'
 import { update } from './update.ts'
 
 interface VerbHandler<B extends Body, P extends Plan> {
-  /** Within the rules of the grant. @throws ServiceError */
+  /** Plans a checked body, within the rules of the grant. */
   plan (body: B, source: TableSource, limits: PlanLimits): P
   /** `runner`: also of a transaction. `sink`: for the rows of the response. @throws StaleCatalog */
   run (runner: Runner, plan: P, options: { readonly sink: ResponseSink | undefined }): Promise<Result>

@@ -29,7 +29,7 @@ export const insert = {
     return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
   },
 
-  /** It returns none of the rows. */
+  /** Plans an insert of rows that have been read, of which it returns none. */
   planReadRows: (rows: ReadRows, terms: Terms, { table }: TableSource): InsertPlan =>
     complete(planReadRows(rows, terms, table)),
 

@@ -1,4 +1,4 @@
-/** Each entry has the key of its row and values of its own. */
+/** Update of many rows: a list of entries, each with the key of its row and values of its own. */
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'

@@ -27,24 +27,24 @@ import { createPlan, refuseView } from './index.ts'
 
 interface PlannedOperation {
   readonly body: Body
-  /** With holes in place of the values of its references. */
+  /** The plan, with holes in place of the values of its references. */
   readonly plan: Plan
   readonly references: References
-  /** With the values of its references. @throws as createPlan */
+  /** Plans the operation again with the values of its references. @throws as createPlan */
   replan (find: (target: Target) => unknown): Plan
 }
 
-/** For one call. */
+/** The plans of a named request, for one call. */
 export interface NamedPlans {
   readonly name: string
   readonly standIns: StandIns
-  /** Undefined if the bodies must be planned with the values of the call. @throws ServiceError */
+  /** Undefined if the bodies must be planned with the values of the call. */
   find (sources: readonly TableSource[]): ReadonlyArray<{
     readonly body: BodyInTransaction
     readonly plan: Plan
     readonly references: References | undefined
   }> | undefined
-  /** To be called when the bodies have been planned with their values. @throws ServiceError */
+  /** To be called when the bodies have been planned with their values. */
   requireForm (sources: readonly TableSource[]): void
 }
 
@@ -173,7 +173,7 @@ export class Results {
     return this.#maxBytes - this.#bytes
   }
 
-  /** For the next result. */
+  /** The memory for the next answer. */
   get budget (): MemoryBudget {
     return this.#budget.after(this.#bytes)
   }
@@ -200,7 +200,7 @@ export class Results {
     this.#bytes = 0
   }
 
-  /** Undefined if the steps lead to none. */
+  /** The value to which the steps lead in the result of an operation; undefined if there is none. */
   find ({ operation, steps }: Target): unknown {
     return findBySteps(this.#resultOf(operation), steps)
   }
@@ -218,14 +218,14 @@ interface OperationsRequest extends ReadOptions, Keyed {
   readonly database: Database
   readonly body: OperationsBody
   readonly limits: PlanLimits
-  /** For the operations of a named request. */
+  /** Set if the operations are those of a named request. */
   readonly named?: NamedPlans | undefined
   readonly record?: RequestRecord | null | undefined
   /** Of the response, in bytes, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
 }
 
-/** In one snapshot. A lock needs a transaction that writes. */
+/** Whether the operations run in a read-only snapshot. A lock needs a transaction that writes. */
 export const isReadOnly = ({ operations }: OperationsBody): boolean =>
   operations.every(({ verb, lock }) => verb === 'select' && lock !== true)
 
@@ -245,7 +245,7 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
-  /** Each operation counts them as in its result. */
+  /** The rows of all operations, each counted as in its answer. */
   #rows = 0
   /** Statements that had run when each operation began. */
   #starts: number[] = []
@@ -333,7 +333,7 @@ class OperationsRun {
   }
 }
 
-/** With the values of its references. @throws as createPlan */
+/** The plan with the values of its references. @throws as createPlan */
 function bindOrReplan (
   { plan, references: { holes }, replan }: PlannedOperation,
   values: ReadonlyMap<unknown, unknown>,

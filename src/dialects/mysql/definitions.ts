@@ -122,7 +122,7 @@ export interface Differences {
 
 export type KnownDifferences = Pick<Differences, 'isKnown'>
 
-/** At this number all differences are removed. */
+/** The number at which all differences are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {
@@ -207,7 +207,7 @@ function inUnion (column: Column): ReadonlySet<string> | undefined {
 }
 
 export interface Confirmation {
-  /** By `performance.now()`. */
+  /** When it was asked, by `performance.now()`. */
   readonly since: number
   /** A hash of the definitions. */
   readonly shown: string

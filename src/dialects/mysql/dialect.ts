@@ -20,7 +20,6 @@ import { runTransaction } from './transaction.ts'
 
 export interface MysqlSettings {
   readonly address: MysqlAddress
-  /** For selects. */
   readonly replicas?: readonly MysqlAddress[]
   /** Applies to the primary and to each replica. */
   readonly pool: PoolLimits

@@ -29,7 +29,7 @@ export interface ServerEngine {
   readonly lacks: readonly string[]
 }
 
-/** Also of derived engines, unless they say otherwise. */
+/** What MySQL has, and the engines that are derived from it unless they say otherwise. */
 export const MYSQL: ServerEngine = {
   name: 'MySQL',
   version: /^(?:5\.5\.5-(?=\d+\.))?(\d+)\.(\d+)(?:\.(\d+))?/,

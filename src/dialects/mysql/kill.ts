@@ -72,13 +72,13 @@ export interface Stop {
 export interface StopOptions {
   readonly pool: StoppingSessions
   readonly session: Session
-  /** By `performance.now()`. */
+  /** When the statement was sent, by `performance.now()`. */
   readonly since: number
   /** The statement has not ended in time: its request is answered without it. */
   readonly onGivenUp: () => void
   /** How long to wait for a server that does not answer, in milliseconds. */
   readonly patience?: number
-  /** For tests. */
+  /** Replaces the kill function in tests. */
   readonly kill?: typeof killStatement
 }
 

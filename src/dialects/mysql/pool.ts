@@ -22,7 +22,7 @@ export interface PoolLimits {
   readonly minimum?: number
 }
 
-/** Each session is used by one request at a time. */
+/** Sessions with one database, each used by one request at a time. */
 export interface MysqlPool extends StoppingSessions {
   /**
    * `isolation`: any if omitted. An idle session that has it is preferred.

@@ -98,7 +98,6 @@ export class QueryPacket {
   }
 }
 
-/** Not an answer of the protocol. */
 const UNREADABLE = 'UNREADABLE_PACKET'
 
 // A proxy may send a packet twice, lose one, or change their order. The answer is then not known, and the connection

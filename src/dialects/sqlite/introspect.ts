@@ -96,7 +96,7 @@ function toFullText ({ name, sql }: { readonly name: string, readonly sql: strin
   return content === '' || columns.length === 0 ? [] : [{ name, content, rowid, columns }]
 }
 
-/** Those that know the rows by the rowid. */
+/** The full-text tables of a table as indexes, if they know its rows by the rowid. */
 function toFullTextIndexes (
   { columns, primaryKey, keys }: {
     readonly columns: readonly ColumnRow[]
@@ -281,7 +281,7 @@ function isRowid (column: ColumnRow, primaryKey: readonly string[], keys: readon
   return column.pk === 1 && primaryKey.length === 1 && !keys.some(({ origin }) => origin === 'pk')
 }
 
-/** Not if it has other collations than its columns. */
+/** Whether the primary key identifies rows by its columns, which it does not if it has other collations. */
 const identifiesRows = ([first]: readonly Index[]): boolean =>
   first?.name !== 'PRIMARY' || first.parts.every(({ column }) => column !== null)
 

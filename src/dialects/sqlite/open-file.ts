@@ -18,7 +18,7 @@ const CANNOT_OPEN = { errcode: 14, errstr: 'unable to open database file' }
 
 const codeOf = (error: unknown): number => (error as { errcode?: number }).errcode ?? 0
 
-/** Undefined if no file has the path. */
+/** Distinguishes the file that has a path from any other; undefined if none has it. */
 export function identify (path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false })
   return found && `${found.dev} ${found.ino}`
@@ -124,7 +124,7 @@ export function encodingOf (database: DatabaseSync): Encoding {
   return ENCODINGS.get(encoding) as Encoding
 }
 
-/** Its columns have names of the service. */
+/** A select, whose columns have names that the service has given them. */
 interface Select { readonly sql: string, readonly parameters: readonly SQLInputValue[] }
 
 /** Checks the texts in the rows of a select that is running. */

@@ -285,7 +285,7 @@ class Connection {
     return false
   }
 
-  /** Unless SQLite has already ended the transaction. */
+  /** Rolls back after a failed statement, unless SQLite has already ended the transaction. */
   #rollBack (): void {
     try {
       this.#database.exec('rollback')

@@ -87,7 +87,7 @@ export interface Reply {
   readonly more?: boolean
   /** The rows are larger than the limit of the order; the select has ended. */
   readonly tooLarge?: boolean
-  /** In a list, an updated row counts twice. */
+  /** Rows inserted, updated or deleted; in a list, an updated row counts twice. */
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
@@ -122,7 +122,7 @@ const removeFolder = (folder: string): void => {
 
 process.on('exit', () => folders.forEach(removeFolder))
 
-/** Only this account can read it. */
+/** Creates an empty file that only this account can read. */
 export function createMemoryFile (): { readonly path: string, remove (): void } {
   const folder = mkdtempSync(join(tmpdir(), 'row-query-memory-'))
   folders.add(folder)

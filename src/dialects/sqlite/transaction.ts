@@ -18,7 +18,7 @@ import { quoted, runSelect, runWrite } from './statements.ts'
 const MAX_STATEMENTS = 100
 const MAX_LOOKUPS = 1000
 
-/** Those that may be the reason why COMMIT fails. */
+/** The writes of a transaction that may be the reason why COMMIT fails. */
 export class Writes {
   /** The statements that write foreign keys, with their index among all statements of the transaction. */
   readonly #writing: Array<{ readonly statement: Statement, readonly index: number }> = []
@@ -117,9 +117,8 @@ export type Limit = <T>(
 interface Commit {
   readonly session: Session
   readonly limit: Limit
-  /** Undefined if an error must not describe them. */
+  /** The writes of the transaction; undefined if an error must not describe them. */
   readonly writes: Writes | undefined
-  /** Only check what COMMIT would check, and roll back. */
   readonly dryRun?: boolean
 }
 

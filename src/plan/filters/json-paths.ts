@@ -13,7 +13,7 @@ import { combine, countCondition, countValues, type FilterScope, requireRoom, re
 /** The object under `$at`, or the operand of one operator in it, with its path in the body. */
 interface Given { readonly column: Column, readonly value: unknown, readonly scope: FilterScope, readonly path: Path }
 
-/** With the place in the JSON at which it is compared. */
+/** An operand, and the place in the JSON at which it is compared. */
 type Operand = Given & { readonly place: JsonPlace }
 
 /** All paths must hold. @throws INVALID_BODY, INVALID_VALUE, NOT_SUPPORTED */

@@ -45,7 +45,7 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   }
 }
 
-/** Those whose columns the table shows. */
+/** The full-text indexes whose columns the table shows. */
 export function indexesOfWords ({ indexes }: Table): ReadonlyArray<Index & Required<Pick<Index, 'fullText'>>> {
   return indexes.filter((index) => index.fullText !== undefined) as never
 }
@@ -83,7 +83,7 @@ const isNames = (value: unknown): value is readonly string[] =>
 
 const isMode = (value: unknown): value is Mode => MATCH_MODES.includes(value as Mode)
 
-/** In the language of the engine. @throws INVALID_VALUE */
+/** Reads the text, and converts it to the language of the engine. @throws INVALID_VALUE */
 function readText (given: unknown, path: Path, toSearch: (text: string) => string): string | Hole {
   const name = `"${path.join('.')}"`
   const read = (value: unknown): string => {

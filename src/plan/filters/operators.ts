@@ -32,7 +32,6 @@ function escapePattern (text: string): string {
   return text.replace(/[!%_]/g, ESCAPE + '$&')
 }
 
-/** As the client sent it. */
 export interface Operand { column: Column, value: unknown, scope: FilterScope, path: Path }
 
 const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> = {
@@ -56,7 +55,7 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
 }
 
 export interface PlannedOperator extends FilterOperator {
-  /** For columns of every type. */
+  /** Whether the operator accepts null, for columns of every type. */
   readonly takesNull: boolean
   readonly plan: (operand: Operand) => Condition
 }
@@ -132,7 +131,6 @@ export function isExactlyIn (column: Column, parameters: readonly Value[]): Cond
 const hasColumn = ({ column, value }: Operand): boolean =>
   isFields(value) && '$column' in value && !column.type.structured
 
-/** Of the same row. @throws COLUMN_NOT_FOUND, INVALID_VALUE */
 function planColumns (operand: Operand, operator: Operator): Condition {
   const { column, value, scope, path } = operand
   const { $column: name, ...rest } = value as Readonly<Record<string, unknown>>
@@ -238,7 +236,7 @@ function readOperand (operand: Operand): Compared {
   return readCompared(operand, readValue)
 }
 
-/** By `read`, or the present time for a column of time. */
+/** Reads a value, by `read`, or the present time for a column of time. */
 function readCompared<R> (
   operand: Operand,
   read: (column: Column, value: unknown, path: Path) => R

@@ -25,7 +25,7 @@ export interface FilterScope {
   readonly counted: Counted
 }
 
-/** For the members of `$some` and `$none`. */
+/** The rows to which the members of `$some` and `$none` are related. */
 export interface Relating {
   readonly source: TableSource
   readonly table: Table
@@ -82,7 +82,6 @@ export function countTable ({ counted }: FilterScope, name: string, named: Named
 /** Servers join at most 61 tables, also those of `include`. */
 const MAX_TABLES = 10
 
-/** Without `$some` and `$none`. */
 export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
   return { table, limits, counted: limits.counted ?? startCount(), standIns: limits.standIns }
 }
@@ -124,7 +123,6 @@ export function negate (condition: Condition): Condition {
 /** Contains no other condition on the same row. */
 type Leaf = Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>
 
-/** In their order. */
 export function leavesOf (condition: Condition): Leaf[] {
   switch (condition.kind) {
     case 'and':
@@ -142,7 +140,7 @@ export function existsIn (condition: Condition): Exists[] {
 export const membersOf = (plan: Plan): readonly Member[] =>
   (plan.verb === 'select' ? plan.members : plan.returning?.members) ?? []
 
-/** Its own first. */
+/** All tables that a plan uses, its own first. */
 export function tablesOf (plan: Plan): readonly Table[] {
   const related = plan.verb === 'insert' ? [] : existsIn(plan.condition).map(({ table }) => table)
   const grouped = plan.verb === 'select' && plan.groups !== undefined ? groupTables(plan.groups) : []
