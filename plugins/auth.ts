@@ -168,16 +168,14 @@ function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyReq
   )
 }
 
-// Blocks addresses.
-
 export interface RateLimit {
-  /** Maximum number of requests in a window. */
+  /** Requests in a window. */
   max: number
   /** Length of a window in milliseconds. */
   window: number
 }
 
-/** Maximum number of counted addresses. Beyond it, the address with the oldest last failure is dropped. */
+/** Counted addresses. Beyond so many, the address with the oldest last failure is dropped. */
 const MAX_ADDRESSES = 5000
 
 interface FailedLogins {

@@ -1,4 +1,3 @@
-/** The error handler: turns every error into a response with the error envelope. */
 import type { IncomingMessage } from 'node:http'
 import createError from '@fastify/error'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -64,7 +63,7 @@ export default fp(async function errors (app: FastifyInstance) {
 /** Refusals of a request that may be sent again later, besides those of the database. */
 const ALSO_RETRIED: ReadonlySet<string> = new Set(['RATE_LIMITED', 'REQUEST_TIMEOUT'])
 
-/** Sends the response to an error. Unexpected errors are logged with their stack. */
+/** Unexpected errors are logged with their stack. */
 export function sendError (given: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toReadable(given) as FastifyError
   const cause = toRefusal(error, reply)

@@ -95,7 +95,7 @@ function isOwn (origin: string, host: string): boolean {
   return given !== '' && URL.canParse(own) && new URL(own).host === given
 }
 
-/** Answers a body that is not JSON as JSON-RPC requires. Earlier errors have the answers of other requests. */
+/** Answers a body that is not JSON as JSON-RPC requires. Earlier errors have the responses of other requests. */
 function sendParseError (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = toRefusal(error)
   if (refusal.code !== INVALID_JSON) return sendError(error, request, reply)

@@ -12,7 +12,7 @@ import auth, { failedLogins as blockAddresses, type RateLimit } from './auth.ts'
 export interface MetricsOptions {
   /** The source of the metrics: the registry of this process, or those of all workers. */
   readonly registry: Pick<Registry, 'contentType' | 'metrics'>
-  /** The accepted tokens; no token is required if omitted. */
+  /** No token is required if omitted. */
   readonly tokens?: TokenStore
   /** Blocks addresses that send invalid tokens to this path; no address if omitted. */
   readonly failedLogins?: RateLimit | undefined

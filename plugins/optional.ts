@@ -17,12 +17,11 @@ import telemetry from './telemetry.ts'
 export interface OptionalOptions {
   readonly settings: Settings
   readonly collectors: readonly Collector[]
-  /** What the OpenAPI documents describe. */
   readonly described: DocumentsOptions
   readonly named: NamedRequests | undefined
 }
 
-/** Headers that browsers send to the tools. */
+/** Browsers send them to the tools. */
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 export default fp(
@@ -44,7 +43,7 @@ export default fp(
   { name: 'row-query-optional' }
 )
 
-/** Maximum number of counted tokens. Beyond it, the least recently used counter is dropped. */
+/** Counted tokens. Beyond so many, the least recently used counter is dropped. */
 const MAX_TOKENS = 100_000
 
 /** Limits the requests per window of a token, of a JWT subject, or of an address on public routes. Refuses with 429. */

@@ -6,7 +6,6 @@ import { databaseUnavailable } from '../src/errors.ts'
 export interface RootOptions {
   /** The prefix of the routes for rows. */
   readonly prefix: string
-  /** Whether the page and the documents are enabled. */
   readonly docs: boolean
   readonly openapi: boolean
   /**

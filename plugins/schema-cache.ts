@@ -19,7 +19,6 @@ declare module 'fastify' {
 export default fp(
   async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: {
     readonly databases: readonly DatabaseConfig[]
-    /** The memory for responses of all databases. */
     readonly budget: ResponseBudget
     /** Called in the transaction of each write. */
     readonly onWrite: WriteHook | undefined

@@ -57,7 +57,7 @@ function end (
   record.end()
   record.token = request.rowQueryGrant?.name ?? ''
   record.requestId = shownId(request)
-  // a tool is refused in an answer with the status 200, and has recorded the rest
+  // a tool is refused in a response with the status 200, and has recorded the rest
   record.status = record.tool === '' ? reply.statusCode : (record.refusal?.statusCode ?? reply.statusCode)
   if (record.tool !== '') return
   const { database, table } = request.params as { database?: string; table?: string }

@@ -7,7 +7,6 @@ import { closed } from './server-settings.ts'
 const bodyOf = <P extends BodyPart>(place: P, description?: string): TObject<FieldsIn<P>> =>
   Type.Object(fieldsIn(place), { ...closed, ...(description !== undefined && { description }) })
 
-/** Verb -> schema of its body. */
 export const BODIES = {
   select: bodyOf('select'),
   insert: bodyOf('insert'),
@@ -30,7 +29,6 @@ export const RelatedSchema = bodyOf('related', 'Rows of another table that are r
 export type Member = Static<typeof MemberSchema>
 export type Related = Static<typeof RelatedSchema>
 export type SelectBody = Static<typeof BODIES.select>
-/** A function of `aggregates`. */
 export type AggregateCall = NonNullable<SelectBody['aggregates']>[string]
 export type InsertBody = Static<typeof BODIES.insert>
 export type OnConflict = NonNullable<InsertBody['onConflict']>
@@ -70,7 +68,5 @@ const inTransaction = (isOperation: boolean) => Object.fromEntries(VERBS.map((ve
   ), closed)
 ])) as Readonly<Record<Verb, TObject>>
 
-/** Verb -> schema of its body in a transaction. */
 export const IN_TRANSACTION = inTransaction(false)
-/** Verb -> schema of an operation. */
 export const OPERATIONS = inTransaction(true)

@@ -25,7 +25,7 @@ export interface Field {
   readonly expected?: string
   /** The fields that are not allowed together with it. */
   readonly excludes?: By<BodyPart, readonly string[]>
-  /** The permission that it needs besides that of its verb. */
+  /** Besides the permission of its verb. */
   readonly needs?: By<Verb, Verb>
   /** The field of a select is answered behind the rows, so that a stream does not have it. */
   readonly needsAllRows?: true
@@ -90,7 +90,7 @@ const OrderTerm = Type.Object({}, {
     '{"meta": {"$.size": "DESC"}}; or $match and DESC: the best matches first.'
 })
 
-/** The name of a member of `include` in the rows of the answer. */
+/** The name of a member of `include` in the rows of the response. */
 export const MEMBER_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/
 
 /** A column of a member of `include`, or of a member of that. */
@@ -108,7 +108,7 @@ export const MemberColumnSchema = Type.Unsafe<MemberColumn>({
   description: 'A member of include that is one row, and its column; members of the member may stand in between.'
 })
 
-/** The names of the members that lead to a column of a member, and that of the column. */
+/** The names of the members that lead to a column of a member, and the column. */
 export function followMembers (given: MemberColumn): { readonly members: readonly string[], readonly column: string } {
   const [[name, inner]] = Object.entries(given) as [[string, string | MemberColumn]]
   if (typeof inner === 'string') return { members: [name], column: inner }
@@ -145,7 +145,7 @@ export const PartSchema = Type.Object({
   $hour: Text('The hour of this column: "2026-11-23T10".')
 }, { ...closed, ...one, description: 'One part of time and its column.' })
 
-/** The name of an aggregate, or of an object in `groupBy`, in the rows of the answer. */
+/** The name of an aggregate, or of an object in `groupBy`, in the rows of the response. */
 const ResultName = Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' })
 
 /** An entry of `groupBy` with a name of its own. */
@@ -223,7 +223,7 @@ const On = Type.Optional(Type.Record(Type.String(), Type.String(), {
     'between both tables if left out.'
 }))
 
-/** The forms of a member in the rows of the answer. */
+/** The forms of a member in the rows of the response. */
 export const FORMS = ['list', 'object'] as const
 const As = Type.Optional(Type.Union(FORMS.map((form) => Type.Literal(form)), {
   description: 'The form of the member: "list", or "object" for its first row, or null; if left out, an object where ' +
@@ -453,7 +453,6 @@ export const FIELDS = {
 type Rows = typeof FIELDS
 type Having<P extends BodyPart> = { readonly in: Readonly<Record<P, TSchema>> }
 
-/** The schemas of the fields of a part, by their names. */
 export type FieldsIn<P extends BodyPart> = {
   -readonly [F in keyof Rows as Rows[F] extends Having<P> ? F : never]: Extract<Rows[F], Having<P>>['in'][P]
 }

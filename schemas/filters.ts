@@ -25,7 +25,6 @@ export interface FilterOperator {
   readonly takesColumn?: true
 }
 
-/** The operators that compare a column with an operand. */
 export const OPERATORS = {
   $eq: { needs: 'equality', operand: 'comparedOrNull', hasCase: true, takesColumn: true },
   $ne: { needs: 'equality', operand: 'comparedOrNull', hasCase: true, takesColumn: true },
@@ -57,7 +56,6 @@ export type OperatorName = keyof typeof OPERATORS
 export type CasedOperator = {
   [O in OperatorName]: (typeof OPERATORS)[O] extends { readonly hasCase: true } ? O : never
 }[OperatorName]
-/** The forms of operands that operators have. */
 export type OperandForm = FilterOperator['operand']
 
 /**
@@ -119,9 +117,8 @@ export const COMBINATORS = {
  */
 export const MATCH_MODES = ['any', 'all', 'boolean'] as const
 
-/** Maximum number of characters of the text of `$match`. */
+/** Characters of the text of `$match`. */
 export const MATCH_LENGTH = 1000
 
 export type CombinatorName = keyof typeof COMBINATORS
-/** The forms of values that combinators take. */
 export type CombinatorForm = typeof COMBINATORS[CombinatorName]

@@ -16,7 +16,7 @@ export const PermissionsSchema = Type.Array(VerbSchema, {
   description: `one or more of ${VERBS.join(', ')}`
 })
 
-/** Maximum number of values in a list of a rule. */
+/** Values in a list of a rule. */
 const MAX_VALUES = 1000
 
 const ClaimSchema = Type.Object({
@@ -57,7 +57,6 @@ const RuleSchema = Type.Union([
 const Columns = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true, maxItems: MAX_COLUMNS, description })
 
-/** The settings of one table in a grant. */
 export const TableGrantSchema = Type.Object({
   permissions: Type.Optional(Type.Array(VerbSchema, {
     uniqueItems: true,

@@ -8,10 +8,10 @@ export const MAX_LIMIT = 1000
 export const MAX_ROWS = 1000
 export const MAX_CELLS = 100_000
 
-/** Maximum number of columns of a MySQL table. */
+/** Columns of a MySQL table. */
 export const MAX_COLUMNS = 4096
 
-/** Maximum number of aggregates. The database needs memory for each of them. */
+/** The database needs memory for each of them. */
 export const MAX_AGGREGATES = 100
 
 /** Levels of `include` and members that settings can allow. */

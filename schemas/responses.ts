@@ -22,7 +22,7 @@ export const GroupValueSchema = Type.Union([
   Type.Null({ description: 'The group has no value, or NULL.' })
 ])
 
-/** The answer with groups. `value`: the schema of a value in `rows`, or a reference to one. */
+/** With groups. `value`: the schema of a value in `rows`, or a reference to one. */
 export const groupsResponse = (value: TSchema) =>
   answer({
     rows: Type.Array(Type.Object({}, {
@@ -36,7 +36,7 @@ export const groupsResponse = (value: TSchema) =>
     }))
   }, 'The answer to a select with groupBy or aggregates.')
 
-/** The fields that the answer to any write may have. */
+/** The fields that the response to any write may have. */
 const written = {
   rows: Type.Optional(Type.Array(Type.Record(Type.String(), Type.Unknown()), {
     description: 'The written rows, for a request with `returning`.'
@@ -46,7 +46,6 @@ const written = {
   )
 }
 
-/** Verb -> schema of its answer. */
 export const ANSWERS = {
   select: answer({
     rows: Type.Array(
@@ -85,7 +84,6 @@ export const ANSWERS = {
   delete: answer({ deleted: Count('Rows removed.'), ...written }, 'The answer to a delete.')
 } as const
 
-/** The answer to several operations. */
 export const OperationsAnswer = answer({
   results: Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
     description: 'The data of the answer to each operation, in the same order.'

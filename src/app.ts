@@ -46,7 +46,6 @@ export interface Registered extends Pick<Readiness, 'isReady'> {
   refresh (): Promise<void>
   /** Uses the roles, the named requests and the parser of the token file of these settings. */
   replaceGrants (settings: Pick<Settings, 'roles' | 'requests' | 'tokenFile'>): void
-  /** Cuts off the streams that run. */
   endStreams (): void
 }
 

@@ -60,7 +60,7 @@ function * errorsOf (
 
 const typeOf = (value: unknown): string => value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
 
-/** Converts a JSON Pointer to the name of a setting: `databases.shop.url`. */
+/** Such as `databases.shop.url`. */
 function settingOf (path: string): string {
   return stepsOf(path).join('.') || 'configuration'
 }
@@ -98,7 +98,6 @@ const forms = {
   }
 }
 
-/** Describes the values that a schema allows. */
 function formOf (schema: TSchema): string {
   if (schema['anyOf'] !== undefined) return (schema['anyOf'] as TSchema[]).map(formOf).join(' or ')
   return forms[schema['type'] as keyof typeof forms](schema)
@@ -116,7 +115,6 @@ export function orThrow<T> (make: () => T, toError: (error: Error) => Error): T 
   }
 }
 
-/** Whether `make` does not throw. */
 export function succeeds (make: () => unknown): boolean {
   try {
     make()
@@ -139,8 +137,7 @@ export function collect<T> (errors: string[], begin: string, make: () => T): T[]
   }
 }
 
-// Removes invalid settings from a configuration, so that the rest is checked as well and all errors are reported at
-// once.
+// Invalid settings are left out, so that the rest is checked as well and all errors are reported at once.
 
 /** Settings with named or numbered entries, each of which is left out alone. */
 const LISTS = ['tokens', 'jwt']

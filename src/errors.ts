@@ -17,7 +17,6 @@ export interface Committed { readonly rows: number, readonly line: number }
 export interface Violated {
   /** The table that was written. */
   readonly table: string
-  /** The keys of this table. */
   readonly keys: ReadonlyArray<{ readonly name: string }>
   /** Set if rows refer to the written one: what happened to it and, if the database says so, the key. */
   readonly referring?: {
@@ -76,14 +75,13 @@ const shorten = <T>(given: T): T | string =>
     ? `${given.slice(0, KEPT)} … ${given.slice(-KEPT)}`.toWellFormed()
     : given
 
-/** Says that the catalog lacks what the request names. */
+/** The catalog lacks what the request names. */
 export function mayBeNew (refusal: ServiceError): ServiceError {
   refusal.mayBeNew = true
   return refusal
 }
 
 export const invalidRequest = define<[reason: string]>('INVALID_REQUEST', 400, 'The request is not valid HTTP: %s')
-/** A body that breaks off. */
 export const bodyIncomplete = (): ServiceError =>
   invalidRequest('the connection closed before the whole body arrived')
 export const invalidJson = define<[reason: string]>('INVALID_JSON', 400, 'The body is not valid JSON: %s')
@@ -297,7 +295,6 @@ export function refusalOf ({ code, message, details, ...rest }: ServiceError, co
   return { success: false, data: {}, error: { code, message, ...(committed !== undefined && { committed }), details } }
 }
 
-/** Whether the error is unexpected. */
 export const isBug = ({ statusCode }: ServiceError): boolean => statusCode === 500
 /** Whether the service or the database is at fault, not the client. */
 export const isTrouble = ({ statusCode, code }: ServiceError): boolean =>
@@ -307,7 +304,6 @@ export const isUnauthenticated = ({ statusCode }: ServiceError): boolean => stat
 /** Whether a retry of the same request may succeed. Nothing was changed. */
 export const isTemporary = ({ statusCode }: ServiceError): boolean => statusCode === 503
 
-/** Adds details to an error: where in the body, or which constraint. */
 export function withDetails (error: ServiceError, ...details: Detail[]): ServiceError {
   error.details = details
   return error
@@ -339,13 +335,11 @@ export function copyOf (error: ServiceError): ServiceError {
   return Object.defineProperties(copy, Object.getOwnPropertyDescriptors(error))
 }
 
-/** Adds the driver's code to an error. */
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason
   return error
 }
 
-/** Adds the time after which a retry may succeed to an error. */
 export function withRetryAfter (error: ServiceError, milliseconds: number): ServiceError {
   error.retryAfter = Math.max(1, Math.ceil(milliseconds / 1000))
   return error

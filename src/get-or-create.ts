@@ -32,7 +32,7 @@ export class BoundedMap<K, V> {
     return this.#entries.get(key)
   }
 
-  /** Makes the entry the newest one. */
+  /** The entry becomes the newest one. */
   set (key: K, value: V): void {
     this.delete(key)
     this.#entries.set(key, value)

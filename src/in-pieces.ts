@@ -20,10 +20,7 @@ export function allOf<T> (work: LongWork<T>): T {
   }
 }
 
-/**
- * Returns the result; undefined if `isOver` returned true between two pieces, so that nobody needs it. @throws what the
- * work throws
- */
+/** Undefined if `isOver` returned true between two pieces, so that nobody needs it. @throws what the work throws */
 export async function inPieces<T> (work: LongWork<T>): Promise<T>
 export async function inPieces<T> (work: LongWork<T>, isOver: () => boolean): Promise<T | undefined>
 export async function inPieces<T> (work: LongWork<T>, isOver: () => boolean = () => false): Promise<T | undefined> {

@@ -28,18 +28,14 @@ export interface PipelineRequest extends ReadOptions, Keyed {
   readonly access: Access
   readonly body: Body
   readonly limits: PlanLimits
-  /** Set if the body is that of a named request. */
   readonly named?: NamedPlans | undefined
   /** Bytes that the response may have, if they are fewer than the setting of the database allows. */
   readonly resultLimit?: number | undefined
-  /** Collects telemetry. */
   readonly record?: RequestRecord | null | undefined
 }
 
-/** The response to a request, and its plan. */
 export interface Handled { readonly plan: Plan, readonly response: string | Buffer }
 
-/** Handles a request with one body: plans, executes and responds. @throws ServiceError */
 export function handle (request: PipelineRequest): Promise<Handled> {
   const { access, record } = request
   const { database } = access
@@ -66,13 +62,12 @@ export function handle (request: PipelineRequest): Promise<Handled> {
 }
 
 /**
- * The error for a plain write that may have run. The second planning has already rejected a dropped column by its name.
+ * The error for a plain write that may have run. The second planning has already refused a dropped column by its name.
  * The client can send the write again, unless something outside of the table is missing: then it would fail each time.
  */
 const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
   stale.isElsewhere === true ? new StaleAttempt(stale, plan, false) : databaseUnavailable()
 
-/** Authorizes a request and plans it. @throws ServiceError */
 function planRequest<P extends Plan> (
   { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
   plan: (source: TableSource) => P
@@ -143,11 +138,11 @@ export interface StreamRequest extends ReadOptions, Pick<PipelineRequest, 'acces
   /** Maximum number of rows; undefined for all rows. */
   readonly limit: number | undefined
   readonly format: StreamFormat
-  /** `streamRows`: maximum number of rows of a stream without `limit`. */
+  /** `streamRows`: of a stream without `limit`. */
   readonly limits: PlanLimits & { readonly streamRows?: number | undefined }
 }
 
-/** Plans a select and starts to read its rows. @throws ServiceError if no row has been read */
+/** @throws ServiceError if no row has been read */
 export function openStream (
   request: StreamRequest
 ): Promise<{ readonly plan: SelectPlan, readonly stream: RowStream }> {

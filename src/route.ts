@@ -34,21 +34,18 @@ import { OWN_APP, type Collector } from './telemetry/record.ts'
 export interface RowsOptions {
   readonly limits: RequestLimits
   readonly budget: ResponseBudget
-  /** The collectors of streams. */
   readonly collectors: readonly Collector[]
   /** The named requests; undefined if their path does not exist. */
   readonly named: NamedRequests | undefined
   /** How long an import waits for bytes of its client, in milliseconds. */
   readonly bodyTimeout: number
-  /** The error as the client sees it. */
   readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The access of the path. Set by the route of the rows. */
+    /** Set by the route of the rows. */
     rowQueryAccess: Access
-    /** The database of several operations. */
     rowQueryDatabase: Database
     /** The body that is checked; a hook of the app may put another one in its place. */
     rowQueryBody: unknown
@@ -83,7 +80,6 @@ function failWrite (request: FastifyRequest, error: unknown): never {
   throw error
 }
 
-/** Converts a check to the form that Fastify calls. */
 const toValidator = (findError: FindBodyError) => (value: unknown) => {
   if (value instanceof ImportBody) return { value }
   const error = findError(value)
@@ -107,7 +103,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   app.decorateRequest('rowQueryBody', null)
   app.decorateRequest('rowQueryStream', null)
 
-  // the onRequest hooks reject by the path alone, before the body is read
+  // the onRequest hooks refuse by the path alone, before the body is read
   const checkPath: onRequestHookHandler = (request, _reply, done) => {
     request.rowQueryAccess = getAccess(
       databases,

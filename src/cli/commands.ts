@@ -4,12 +4,11 @@ import { findNearest } from '../errors.ts'
 
 interface Usage {
   readonly summary: string
-  /** The positional argument, if there is one. */
   readonly argument?: string
   readonly flags: Readonly<Record<string, {
     readonly type: 'string' | 'boolean'
     readonly multiple?: boolean
-    /** The placeholder of the value in the help. */
+    /** A placeholder in the help. */
     readonly value?: string
     readonly description: string
   }>>
@@ -188,7 +187,6 @@ docs/configuration.md lists them.
 
 export type CommandName = keyof typeof COMMANDS
 
-/** The help of the program: the commands, and what each does. */
 export function describeProgram (): string {
   const commands = Object.entries<Usage>(COMMANDS).map(([name, { summary, argument }]) =>
     [`row-query ${name}${argument === undefined ? '' : ` ${argument}`}`, summary] as const)
@@ -200,7 +198,6 @@ ${alignLines(commands)}
 ${COMMANDS.serve.more}`
 }
 
-/** The help of one command, with its flags. */
 export function describeCommand (name: CommandName): string {
   const { summary, argument, flags, more = '' }: Usage = COMMANDS[name]
   const lines = Object.entries(flags).map(

@@ -25,11 +25,10 @@ import { commandGrant, findDatabase, type GrantFlags, loadSettings } from './one
 import { COMMANDS, parseFlags } from './commands.ts'
 import { stop } from './stop.ts'
 
-/** How often the progress is shown, in milliseconds. */
+/** In milliseconds. */
 const INTERVAL = 500
 const MEGABYTE = 1_000_000
 
-/** The descriptor of standard output. */
 const STDOUT = 1
 
 /**
@@ -171,7 +170,7 @@ function describeProgress (
 /** The permissions of a command without a token or role. */
 const PERMISSIONS: Readonly<Record<'export' | 'import', Verb[]>> = { export: ['select'], import: ['insert', 'update'] }
 
-/** The table of a command, and the grant with which it runs. @throws ConfigError */
+/** The grant with which the command runs. @throws ConfigError */
 export function chooseTable (
   command: 'export' | 'import',
   values: Flags & GrantFlags,
@@ -233,7 +232,6 @@ function readFormat (format: string | undefined): StreamFormat {
   return found
 }
 
-/** The body of a select, which is checked later. */
 function readBody ({
   filters,
   columns,

@@ -1,4 +1,3 @@
-/** Reads the settings of commands and the arguments of those for one database. */
 import { resolve } from 'node:path'
 import type { Verb } from '../../schemas/grants.ts'
 import { type Grant, seesDatabase, createGrant, withClaims } from '../access/grant.ts'
@@ -80,13 +79,11 @@ const namesOf = (databases: readonly DatabaseConfig[]): string => databases.map(
 /** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
 export function chooseDatabase (command: CommandName, args: string[]): {
   readonly databases: readonly DatabaseConfig[]
-  /** The database that was named, if any. */
   readonly database: DatabaseConfig | undefined
   /** The named requests, if the argument is their path. */
   readonly requests: ReadonlyMap<string, NamedRequest> | undefined
-  /** The settings of documents. */
   readonly settings: DocumentSettings & { readonly limits: Settings['limits'] }
-  /** The grant of the named token or role; otherwise one with all permissions. */
+  /** Of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
 } {
   const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
@@ -160,13 +157,11 @@ export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
 export interface GrantFlags {
   readonly 'token-name'?: string | undefined
   readonly role?: string | undefined
-  /** A JSON object. */
   readonly claims?: string | undefined
 }
 
 export interface CommandGrant {
   readonly grant: Grant
-  /** The token that was named, if one was. */
   readonly token: StoredToken | undefined
 }
 

@@ -74,9 +74,7 @@ export async function keys (args: string[]): Promise<number> {
   return 0
 }
 
-// Writes tables as TypeScript interfaces, for this package and for Kysely.
-
-/** Names that the file uses for other purposes. */
+/** The file uses them for other purposes. */
 const OWN = ['DB', 'Relations', 'Column', 'Int64', 'Json', 'Array']
 
 const head = (database: string): string =>
@@ -98,7 +96,6 @@ export type Int64 = number | bigint
 export type Json = object | string | number | bigint | boolean | null
 `
 
-/** Returns the text of the file. */
 export function writeTypes (database: string, tables: readonly VisibleTable[]): string {
   const names = createNames(OWN)
   const named = tables.map(({ table, verbs }) => ({ table, verbs, name: names.take(pascalCase(table.name)) }))
@@ -165,12 +162,10 @@ function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: str
   return `${comment(table.comment, '')}export interface ${name} {\n${lines.join('')}}\n`
 }
 
-/** The type of a sum, if the column has one. */
 function sumOf ({ type: { totals } }: Column): string {
   return totals === undefined ? '' : `, ${typeOf(shownOf(totals().sum.type.schema))}`
 }
 
-/** Returns the TypeScript type for the schema of a column. */
 function typeOf (schema: Schema): string {
   return [...new Set(membersOf(schema).flatMap(typesOf))].join(' | ')
 }
@@ -192,7 +187,6 @@ const written: Readonly<Record<string, (schema: Schema) => string>> = {
 
 const keyOf = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
 
-/** Returns a string literal in single quotes. */
 function quoted (text: string): string {
   return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }

@@ -51,9 +51,8 @@ export function demoBanner ({ address, prefix, path, isNew, docs, token }: {
   readonly address: string
   readonly prefix: string
   readonly path: string
-  /** Whether this start has created the database. */
+  /** This start has created the database. */
   readonly isNew: boolean
-  /** Whether the docs page is enabled. */
   readonly docs: boolean
   /** The token of the demo; undefined if tokens are configured, which are never printed. */
   readonly token: string | undefined

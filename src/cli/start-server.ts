@@ -13,7 +13,7 @@ import { onReload } from './reload.ts'
 
 // What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
 
-/** Maximum number of databases and of tables of each that are printed. */
+/** The most databases, and tables of each, that are printed. */
 const MAX_DATABASES = 10
 const MAX_TABLES = 10
 
@@ -25,9 +25,7 @@ export function describeFirstContact ({ address, prefix, tables, grants, docs }:
   readonly address: string
   readonly prefix: string
   readonly tables: Tables
-  /** The grants of the configured tokens. */
   readonly grants: readonly Grant[]
-  /** Whether the docs page is enabled. */
   readonly docs: boolean
 }): string {
   const base = `${address}${prefix}`
@@ -248,7 +246,7 @@ export function reloadServer ({ app, rows, reloadCertificate }: Server, grants: 
   rows.refresh().then(() => app.log.info('catalog reloaded'), () => app.log.warn('the catalog could not be read'))
 }
 
-// Reads the tokens and roles of the configuration again, at SIGHUP.
+// At SIGHUP the tokens and roles of the configuration are read again.
 
 /** The settings that can be replaced while the service runs. */
 export type ConfiguredGrants = Pick<Config, 'tokens' | 'roles' | 'requests'>

@@ -9,7 +9,6 @@ class Stop {
   /** Called before the second signal ends the process. */
   onForced = (): void => {}
 
-  /** The error of the first signal; undefined if there was none. */
   get error (): Error | undefined {
     return this.#error
   }
@@ -38,5 +37,4 @@ class Stop {
   }
 }
 
-/** How signals end this process. */
 export const stop = new Stop()

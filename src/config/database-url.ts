@@ -25,7 +25,7 @@ export function parseDatabaseUrl (text: string): Address {
   return { engine: 'mysql', address: parseServers(text) }
 }
 
-/** Parses the URL of a replica. @throws Error like parseDatabaseUrl */
+/** @throws Error like parseDatabaseUrl */
 export function parseReplicaUrl (text: string): MysqlAddress {
   const parsed = parseDatabaseUrl(text)
   if (parsed.engine !== 'mysql') throw new Error('must begin with mysql:// or mariadb://')

@@ -1,4 +1,3 @@
-/** Loads the configuration from the command line, the environment and the configuration file. */
 import { readFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -35,9 +34,9 @@ export interface Loaded {
   readonly demo: { readonly path: string, readonly token: string | undefined } | undefined
 }
 
-/** The path of the demo database, relative to the working directory. */
+/** Relative to the working directory. */
 export const DEMO_PATH = 'data/demo.db'
-/** The path of its token, if no tokens are configured. */
+/** Written if no tokens are configured. */
 export const DEMO_TOKEN_PATH = 'data/demo.token'
 
 /** The flags of settings, by the names of their variables. */
@@ -114,7 +113,6 @@ function findServerErrors (config: Config): readonly string[] {
   }
 }
 
-/** The options of the plugin, without the settings of the server. */
 const optionsOf = <T extends object>(config: T): Omit<T, keyof ServerConfig> =>
   Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name))) as T
 
@@ -197,7 +195,6 @@ function addToken (
   if (entry !== undefined && Array.isArray(tokens)) config['tokens'] = [...tokens, entry]
 }
 
-/** Configures the demo database if no database is configured. */
 function addDemo ({ config }: Draft): Loaded['demo'] {
   if (config['databases'] !== undefined) return undefined
   Object.assign(config, {
@@ -284,7 +281,7 @@ const SHARED: ReadonlyArray<readonly ['rateLimit' | 'failedLogins' | 'limits' | 
   ['http', { schema: HttpSchema, keys: ['maxConnections'] }]
 ]
 
-/** Returns a configuration whose shared limits, with their defaults, are replaced by what `use` returns. */
+/** Shared limits, with their defaults, are replaced by what `use` returns. */
 function mapLimits (config: Config, use: (limit: Limit) => number): Config {
   const map = (path: string, given: object, { schema, keys, least }: Shared): object => {
     const settings = withDefaults<Record<string, number>>(schema, given)
@@ -309,7 +306,6 @@ function mapLimits (config: Config, use: (limit: Limit) => number): Config {
 export type HttpSettings = Readonly<WithDefaults<HttpOptions>>
 export const HTTP_DEFAULTS: HttpSettings = withDefaults(HttpSchema, {})
 
-/** The settings that only the server has. */
 export interface ServerSettings extends Readonly<
   Omit<WithDefaults<ServerConfig, 'https'>, 'metrics' | 'requestLog' | 'workers'>
 > {
@@ -320,8 +316,8 @@ export interface ServerSettings extends Readonly<
 }
 
 /**
- * Splits a valid configuration into the settings of the server, with defaults, and the options of the plugin. `cores`:
- * the number of workers for "auto". @throws ConfigError
+ * The configuration must be valid; defaults are filled in. `cores`: the number of workers for "auto". @throws
+ * ConfigError
  */
 export function splitConfig (
   config: Config,
@@ -353,17 +349,15 @@ function isNetwork (text: string): boolean {
   return succeeds(() => new BlockList().addSubnet(address, Number(prefix), isIPv6(address) ? 'ipv6' : 'ipv4'))
 }
 
-// The token of the demo, if no tokens are configured.
-
 const TOKEN = /^rq_[\w-]{20,}$/
 
-/** The token of the demo that an earlier start has kept; undefined if there is none. */
+/** An earlier start has kept it. */
 export function readDemoToken (path: string): string | undefined {
   const text = existsSync(path) ? readFileSync(path, 'utf8').trim() : ''
   return TOKEN.test(text) ? text : undefined
 }
 
-/** Keeps the token of the demo in a file that only this user can read, so that the next start has the same one. */
+/** Only this user can read the file. It is kept so that the next start has the same one. */
 export function keepDemoToken (path: string, token: string): void {
   if (readDemoToken(path) === token) return
   mkdirSync(dirname(path), { recursive: true })

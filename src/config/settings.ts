@@ -1,4 +1,3 @@
-/** Converts the options of the plugin to settings: checks them, fills in the defaults, and parses URLs and tokens. */
 import type { TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
@@ -37,7 +36,6 @@ export function withDefaults<Complete extends object> (schema: TSchema, settings
   return Value.Default(schema, structuredClone(settings)) as Complete
 }
 
-/** The tools for language models. */
 export interface McpSettings {
   /** In the order of VERBS. */
   readonly verbs: readonly Verb[]
@@ -92,9 +90,7 @@ export interface Settings extends Readonly<
   /** The token file and the tokens that it contained at the start. */
   readonly tokenFile: { readonly file: TokenFile; readonly tokens: readonly StoredToken[] } | undefined
   readonly jwt: readonly JwtIssuer[]
-  /** The roles of JWTs. */
   readonly roles: ReadonlyMap<string, Grant>
-  /** The roles of named requests. */
   readonly requestRoles: ReadonlyMap<string, Grant>
   /** Undefined if the path of named requests does not exist. */
   readonly requests: ReadonlyMap<string, NamedRequest> | undefined
@@ -103,7 +99,7 @@ export interface Settings extends Readonly<
   readonly authenticate: Authenticate | undefined
   readonly onWrite: OnWrite | undefined
   readonly limits: RequestLimits
-  /** Maximum size of all answers that are being built or sent, in bytes. */
+  /** Maximum size of all responses that are being built or sent, in bytes. */
   readonly answerMemory: number
   /** Maximum memory of all bodies that are not answered yet, in bytes. */
   readonly bodyMemory: number
@@ -120,7 +116,7 @@ export function resolveSettings (given: unknown): Settings {
   return { ...settings, authenticate, onWrite }
 }
 
-/** Finds the errors of options that their schema does not show. `invalid`: the errors by the schema. */
+/** Those that the schema does not show. `invalid`: the errors by the schema. */
 export function findOptionErrors (options: object, invalid: readonly string[]): string[] {
   const errors = [...invalid]
   readSettings(errors, options as RowQueryOptions)

@@ -106,7 +106,7 @@ export function withoutServices (env: Environment): Environment {
   )
 }
 
-/** Returns one line for each unknown variable with the prefix. `aliases`: other names of variables, for the hint. */
+/** One line for each unknown variable with the prefix. `aliases`: other names of variables, for the hint. */
 export function findUnknownVariables (env: Environment, aliases: readonly string[]): string[] {
   const known = new Set([...VARIABLES.keys(), ...OTHER_VARIABLES, ...aliases])
   const unknown = Object.keys(env).filter(
@@ -126,10 +126,7 @@ const printable = (name: string): string =>
 /** Maximum size of a file, in bytes. Kubernetes and Docker allow secrets of 1 MiB and 500 kB. */
 const MAX_SIZE = 1_048_576
 
-/**
- * Returns the text of a file without the newline at its end. @throws Error with the reason, which contains nothing of
- * the file
- */
+/** Without the newline at the end. @throws Error with the reason, which contains nothing of the file */
 function readSecretFile (path: string): string {
   const bytes = readBytes(path)
   if (bytes.length > MAX_SIZE) throw new Error('is larger than 1 MiB')
@@ -212,7 +209,7 @@ function resolve (reference: string, env: Environment): string {
   return value
 }
 
-/** Makes an entry for `tokens` from API_TOKEN and API_TOKEN_PERMISSIONS. No error contains the token. */
+/** From API_TOKEN and API_TOKEN_PERMISSIONS. No error contains the token. */
 export function readApiToken (
   token: string | undefined,
   list: string | undefined

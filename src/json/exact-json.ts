@@ -151,13 +151,13 @@ declare global {
   }
 }
 
-/** Whether a value is a JSON object: neither a list nor a number with its text. */
+/** Neither a list nor a number with its text. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
-/** The result of scanning JSON text before parsing it. */
+/** The result of scanning JSON text. */
 interface Overview {
-  /** Number of key-value pairs: colons outside of strings. */
+  /** Key-value pairs: colons outside of strings. */
   readonly pairs: number
   /**
    * False if `JSON.parse` reads the text exactly. No key has an escape, and JavaScript writes every number as in the
@@ -176,7 +176,7 @@ const TINY = '0.000000'
 export function lookOver (text: string): Overview {
   let pairs = 0
   let mayChange = false
-  /** Whether the last string has an escape. */
+  /** The last string has an escape. */
   let isEscaped = false
   let escape = indexOfEscape(text, 0)
   for (let index = 0; index < text.length; index++) {
@@ -243,7 +243,7 @@ const MANY = 1000
 /** The keys of parsed objects that have many. */
 const listed = new WeakMap<object, readonly string[]>()
 
-/** The keys of an object, which are listed once if they are many. */
+/** Many keys are listed once. */
 export const objectKeys = (value: object): readonly string[] => listed.get(value) ?? Object.keys(value)
 
 /** Keeps the keys of an object that has just been made, if they are many. */
@@ -308,8 +308,6 @@ export function numberText (value: unknown): string | undefined {
   return JSON.isRawJSON(value) ? value.rawJSON : undefined
 }
 
-// Finds syntax errors in JSON text, parses configuration files, and writes JSON on one line.
-
 /**
  * The position of the first syntax error, such as `line 3 column 14`, without any part of the text. Undefined if the
  * text is JSON, or nested too deeply to check.
@@ -342,7 +340,6 @@ export function onOneLine (json: string): string {
   return json.replace(PATTERN, escapeOf)
 }
 
-/** The escape of a character in JSON. */
 const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**

@@ -1,5 +1,3 @@
-/** Checks values that a program passes where the service expects JSON. */
-
 /** Whether the object is not an instance of a class such as Map or Promise, and has no fields but its own. */
 
 export function isPlain (value: object): boolean {
@@ -11,7 +9,7 @@ export function isPlain (value: object): boolean {
 
 type Path = readonly string[]
 
-/** A value that the schema of a grant would misread. */
+/** The schema of a grant would misread it. */
 export class NotPlain extends Error {}
 
 /** Deeper than a grant can be: `tokens.0.databases.shop.orders.rows.tenant.$in.0`. */
@@ -19,8 +17,8 @@ const MAX_DEPTH = 10
 
 /**
  * Copies a grant and reads each field once: an accessor may return another value the next time, so the service checks
- * and uses the copy. Rejects undefined and instances of classes: a schema reads them as an omitted value or as an empty
- * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and rejects the
+ * and uses the copy. Refuses undefined and instances of classes: a schema reads them as an omitted value or as an empty
+ * object, which allows everything. `claims` may have such values, because a rule finds no claim in them and refuses the
  * request; `copyClaims` copies them. `path`: the path of the grant.
  * @throws NotPlain; what an accessor or `copyClaims` throws
  */

@@ -208,7 +208,6 @@ function limitedTo ({ columnList }: Table, writable: readonly Column[]): { reado
     : { columns: writable.map(({ name }) => name) }
 }
 
-/** The relations by foreign keys to a table whose rows can be included. */
 function relationsTo (table: Table, { table: other, verbs }: VisibleTable): object[] {
   if (!verbs.includes('select')) return []
   return relationsBetween(table, other).map((pairs) => ({
@@ -235,7 +234,6 @@ const LIST_ARGUMENTS = Type.Object({
   ], { description: '"next" of the page before.' }))
 }, closed)
 
-/** An entry of the list. */
 interface Listed {
   readonly database: string
   readonly table: string
@@ -325,7 +323,6 @@ const RESERVED = 700
 /** Maximum length of a comment, in characters; describe_table shows the whole comment. */
 const MAX_COMMENT = 200
 
-/** The tables of a catalog, sorted by name. */
 function findTables (
   options: ToolOptions,
   grant: Grant,

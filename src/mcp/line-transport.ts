@@ -17,7 +17,7 @@ interface LineTransportOptions {
   readonly output: Writable
   /** Maximum size of a message, in bytes. */
   readonly maxLength: number
-  /** Checks the form of a message. @throws if it is not a message */
+  /** @throws if the value is not a message */
   readonly parse: (value: unknown) => JSONRPCMessage
 }
 
@@ -39,7 +39,6 @@ export class LineTransport implements Transport {
   #length = 0
   /** Input that has been read but not parsed, because too many requests are pending. */
   #rest: Buffer | undefined
-  /** The number of unanswered requests by id. */
   readonly #pending = new Map<unknown, number>()
   #count = 0
   #hasEnded = false

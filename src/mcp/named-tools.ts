@@ -20,7 +20,7 @@ const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }
 const isEnabled = ({ requests }: ToolOptions, { name, isRead }: NamedRequest): boolean =>
   requests === undefined ? isRead : requests === '*' || requests.includes(name)
 
-/** Whether there is a tool with this name that the grant may call. */
+/** The grant may call it. */
 export function isNamedTool (options: ToolOptions, name: string, grant: Grant): boolean {
   const request = options.named?.find(name, grant)
   return request !== undefined && isEnabled(options, request)

@@ -1,4 +1,3 @@
-/** The types of a tool and of a call. */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Verb } from '../../schemas/grants.ts'
@@ -18,7 +17,6 @@ import type { RequestRecord } from '../telemetry/record.ts'
 /** The arguments of a call as sent; numbers that JavaScript would change are kept as text (src/json). */
 export type Arguments = Readonly<Record<string, unknown>>
 
-/** The caller of a tool. */
 export interface Principal {
   /** @throws UNAUTHENTICATED if the grant has ended */
   readonly grant: () => Grant
@@ -38,20 +36,16 @@ export interface Call extends Omit<Principal, 'grant'> {
 export interface Tool {
   readonly title: string
   readonly description: string
-  /** The JSON Schema of the arguments. */
   inputSchema (grant: Grant): Schema
   readonly isReadOnly: boolean
   /** Whether the tool may change or remove rows that exist; undefined for a tool that only reads. */
   readonly isDestructive?: boolean
   /** Whether the grant may use the tool on any table. */
   isUsable (grant: Grant): boolean
-  /** Returns the JSON text of the result. @throws ServiceError */
+  /** Returns the JSON text of the result. */
   run (args: Arguments, call: Call): Promise<string>
 }
 
-// The arguments of tools.
-
-/** The arguments that name a table. */
 export const PATH = {
   database: Type.String(),
   table: Type.String({ description: 'A table or view of the database.' })
@@ -64,7 +58,7 @@ export function describeArguments (schema: TObject, grant: Grant, options: InPro
   return { ...rest, properties: { ...properties, database } }
 }
 
-/** Checks arguments, and makes numbers ordinary ones. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE */
+/** Makes numbers ordinary ones. @throws INVALID_BODY, LIMIT_OUT_OF_RANGE */
 export function readArguments<T extends TObject> (
   args: Arguments,
   schema: T,
@@ -78,12 +72,9 @@ export function readArguments<T extends TObject> (
 
 export const refuse = (name: string, message: string): ServiceError => at([name], invalidBody(message))
 
-// Finds out what a grant may do with tools.
-
 export interface ToolOptions extends InProcess {
-  /** The verbs that are tools. */
   readonly verbs: readonly Verb[]
-  /** Maximum size of a result, in bytes. */
+  /** In bytes. */
   readonly resultLimit: number
   readonly named?: NamedRequests | undefined
   /** The named requests that are tools; undefined for those that only select. */
@@ -103,7 +94,6 @@ export function holdsAnywhere (grant: Grant, databases: ReadonlyMap<string, Data
   })
 }
 
-/** The names of the databases that the grant sees. */
 export const databasesOf = (grant: Grant, { databases }: InProcess): string[] =>
   [...databases.keys()].filter((name) => seesDatabase(grant, name))
 

@@ -1,4 +1,3 @@
-/** The tools, and their calls. */
 import { createRequire } from 'node:module'
 import type { Server } from '@modelcontextprotocol/server'
 import type { FastifyError } from 'fastify'
@@ -14,7 +13,6 @@ import { isNamedTool, namedTools } from './named-tools.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
 import type { Arguments, Principal, Tool, ToolOptions } from './tool.ts'
 
-/** A tool in the form of the protocol. */
 interface ToolDescription {
   readonly name: string
   readonly title: string
@@ -40,7 +38,7 @@ export interface Tools {
   names (grant: Grant): string[]
   /** Whether there is a tool that the caller may call: others do not learn that there is a named request. */
   has (name: string, grant: () => Grant): boolean
-  /** Calls an existing tool, and returns a refusal as a result. */
+  /** A refusal is returned as a result. */
   call (name: string, args: Arguments, principal: Principal): Promise<ToolResult>
 }
 

@@ -18,9 +18,9 @@ import {
   createNames, membersOf, type Names, pascalCase, plainText, refTo, type Schema
 } from './value-schema.ts'
 
-// Example requests for a table, one for each verb, which can be sent unchanged.
+// Example requests, which can be sent unchanged.
 
-/** Maximum number of columns in the example of select. */
+/** The most columns in the example of select. */
 const MAX_COLUMNS = 6
 const ROWS = 10
 
@@ -35,7 +35,6 @@ const build: Readonly<Record<Verb, (table: Table, columns: readonly Column[]) =>
   delete: (table, columns) => ({ filters: filterWithoutMatch(keyOf(table, columns)) })
 }
 
-/** Returns the OpenAPI examples by verb. */
 function requestExamples (table: Table, verbs: readonly Verb[]): Record<string, Schema> {
   const columns = [...table.columns.values()]
   return Object.fromEntries(
@@ -100,7 +99,7 @@ const ENDINGS = [
 ]
 
 export interface DatabaseDocument {
-  /** Name of the database in paths. */
+  /** The name in paths. */
   readonly database: string
   readonly tables: readonly VisibleTable[]
   readonly settings: DocumentSettings
@@ -108,7 +107,7 @@ export interface DatabaseDocument {
   readonly maxBytes?: number
 }
 
-/** Creates the document, and lets other requests run between parts of it. @throws RESULT_TOO_LARGE */
+/** Other requests run between parts of the document. @throws RESULT_TOO_LARGE */
 export const createDatabaseDocument = (options: DatabaseDocument): Promise<DocumentText> =>
   inPieces(describeDatabase(options))
 
@@ -154,7 +153,7 @@ function * describeDatabase ({
 /** The part of the largest document that its tables take, about; the rest is what all of them share. */
 const OF_TABLES = 0.75
 
-/** The number of tables that a refusal names. */
+/** The most tables that a refusal names. */
 const MAX_NAMED = 100
 
 /** `fitting`: the number of tables that a document has room for. */
@@ -234,19 +233,18 @@ function tagOf ({ table: { name, comment, kind } }: Subject): Schema {
   }
 }
 
-// The text of documents, which is written in pieces, so that a large document does not block the event loop.
+// The text of documents is written in pieces, so that a large document does not block the event loop.
 
 export interface DocumentText {
   readonly bytes: Buffer
   readonly etag: string
 }
 
-/** The members of an object, as pieces of JSON text. */
+/** Members of an object, as pieces of JSON text. */
 export class Members {
   readonly #pieces: Buffer[] = []
   #bytes = 0
 
-  /** The size of the text, in bytes. */
   get bytes (): number {
     return this.#bytes
   }
@@ -260,7 +258,6 @@ export class Members {
     return this.#write(JSON.stringify(members).slice(1, -1))
   }
 
-  /** Adds a member that is an object. */
   addObject (key: string, { pieces }: Members): void {
     this.#write(`${JSON.stringify(key)}:{`)
     for (const piece of pieces) this.#push(piece)
@@ -280,7 +277,6 @@ export class Members {
   }
 }
 
-/** Writes the document that has these members. */
 export function * writeDocument ({ pieces, bytes: length }: Members): LongWork<DocumentText> {
   const bytes = Buffer.allocUnsafeSlow(length + FRAME.length)
   const hash = createHash('sha256')

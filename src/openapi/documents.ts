@@ -20,11 +20,11 @@ import { cacheKeyOf, type DocumentSettings, visibleTables } from './visible.ts'
 
 // A bounded cache of documents, because that of a large database has megabytes and every grant can have its own.
 
-/** Returns the document of the key; calls `make` if it is neither cached nor being made. */
+/** Calls `make` if it is neither cached nor being made. */
 type DocumentCache = (key: string, make: () => Promise<DocumentText>) => Promise<DocumentText>
 
 const { code: TOO_LARGE } = resultTooLarge('')
-/** Memory of a refusal, in bytes, about. */
+/** The memory of a refusal, in bytes, about. */
 const REFUSAL_SIZE = 8192
 
 interface Entry { readonly document: Promise<DocumentText>, bytes: number }
@@ -88,13 +88,13 @@ export function createTurns (
   }
 }
 
-/** Maximum bytes of cached documents for each catalog. Grants with the same rights share a document. */
+/** Bytes of cached documents for each catalog. Grants with the same rights share a document. */
 const MAX_CACHED_BYTES = 64 * 2 ** 20
-/** Maximum bytes of a document, so that the cache has two of them at least. */
+/** Bytes of a document, so that the cache has two of them at least. */
 const MAX_BYTES = MAX_CACHED_BYTES / 2
 /**
- * Maximum number of documents that are created at once, and that wait, because each takes many times its size while it
- * is created and every grant can have its own.
+ * Documents that are created at once, and that wait, because each takes many times its size while it is created and
+ * every grant can have its own.
  */
 const MAX_MADE = { running: 2, waiting: 100 }
 
@@ -144,9 +144,7 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): {
   }
 }
 
-// Adds the tables of databases to the document of a host app, by a `transformObject` for @fastify/swagger.
-
-/** The parts of a document of @fastify/swagger that are used here. */
+/** The used parts of a document of @fastify/swagger. */
 interface HostDocument {
   readonly openapi?: string
   readonly paths?: object

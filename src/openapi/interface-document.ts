@@ -1,4 +1,4 @@
-/** The document of the interface: one path for all databases and tables, with a union of the verbs. */
+/** One path for all databases and tables, with a union of the verbs. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
 import { ANSWERS } from '../../schemas/responses.ts'
@@ -47,7 +47,7 @@ const params = Type.Object({
   table: Type.String({ description: 'A table or view of the database; names are case-sensitive.' })
 })
 
-/** Describes the route for @fastify/swagger, in the form of a Fastify route schema. */
+/** A Fastify route schema, for @fastify/swagger. */
 function routeSchema (operationId: string): Schema {
   const refusals = Object.entries(errorResponses(refusalSchema)).map(([status, { headers, ...response }]) => [
     status,
@@ -75,7 +75,6 @@ declare module 'fastify' {
   }
 }
 
-/** The operation of the route in the document of a host app. */
 export const operationIdOf = (prefix: string): string => `query${prefix === '' ? '' : pascalCase(prefix)}Rows`
 
 /**

@@ -1,4 +1,4 @@
-/** The document of named requests: one path for each that the caller may call, with the schemas of its columns. */
+/** One path for each that the caller may call, with the schemas of its columns. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { ANSWERS } from '../../schemas/responses.ts'
 import type { Grant } from '../access/grant.ts'
@@ -18,7 +18,6 @@ import {
 } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
-/** A parameter as documents and tools describe it. */
 export interface DescribedParameter {
   readonly declared: Declared
   readonly schema: Schema
@@ -30,7 +29,7 @@ export interface DescribedParameter {
 export interface DescribedRequest {
   readonly request: NamedRequest
   readonly parameters: readonly DescribedParameter[]
-  /** The schema of `data` of its answer. */
+  /** The schema of `data` of its response. */
   readonly data: Schema
 }
 
@@ -55,7 +54,7 @@ export function describeRequest (
   return { request, parameters, data }
 }
 
-/** Whether a call may leave out what makes a page of an answer, so that it has no `next`. `index`: of the body. */
+/** Whether a call may leave out what makes a page of a response, so that it has no `next`. `index`: of the body. */
 const mayBeWhole = ({ table, parameters }: NamedRequest, index: number): boolean =>
   [...parameters.values()].some(({ isOptional, places }) => isOptional && places.some(({ field, path }) =>
     (field === 'offset' || field === 'after') && (table === undefined ? path.length === 3 && path[1] === index : true)
@@ -116,8 +115,6 @@ const objectOf = (properties: ReadonlyArray<readonly [string, Schema]>): Schema 
 const positionSchema = (columns: readonly Column[]): Schema =>
   objectOf(columns.map((column) => [column.name, shownSchema(column)]))
 
-// The answers, with exactly the columns that they show.
-
 function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
   const { data } = ANSWERS[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
   const properties = data.properties as Readonly<Record<string, Schema>>
@@ -164,8 +161,6 @@ function memberOf (member: Member): Schema {
   const isObject = member.kind === 'one' || member.isObject === true
   return isObject ? { anyOf: [row, { type: 'null' }] } : { type: 'array', items: row }
 }
-
-// The document.
 
 /** The object of parameters, for bodies and the arguments of tools. */
 export const parametersSchema = ({ parameters }: DescribedRequest): Schema => {

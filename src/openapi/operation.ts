@@ -56,10 +56,8 @@ const importParameters: readonly Schema[] =
     schema
   }))
 
-/** Version of OpenAPI. */
 const OPENAPI = '3.1.0'
 
-/** Status of every successful response. */
 const OK = 200
 
 const REQUEST_ID_DESCRIPTION = 'Identifies the request in the log.'
@@ -69,7 +67,6 @@ export interface Operation {
   readonly summary: string
   readonly description?: string
   readonly tags: readonly string[]
-  /** Schemas of path parameters by name; none if omitted. */
   readonly parameters?: Readonly<Record<string, Schema>>
   /** Whether it can select, so that the method QUERY does so as well. OpenAPI 3.1 cannot describe this method. */
   readonly isQuery: boolean
@@ -79,18 +76,14 @@ export interface Operation {
    * databases have a text.
    */
   readonly imports?: 'described' | 'named' | undefined
-  /** The schemas of the request body and of a successful response. */
   readonly request: Schema
   readonly answer: Schema
-  /** Further media types of a successful response, with their schemas; none if omitted. */
+  /** Further media types of a successful response, by their names. */
   readonly others?: Readonly<Record<string, Schema>>
-  /** Example requests by name. */
   readonly examples: Readonly<Record<string, Schema>>
-  /** Error responses by status. */
   readonly refusals: Readonly<Record<string, Schema>>
 }
 
-/** Creates the path item of an operation. */
 export function createPathItem ({
   operationId,
   summary,
@@ -197,7 +190,7 @@ const DESCRIPTION = [
 /** The license of this package does not apply to the described tables. */
 const NOT_STATED = { name: 'Not stated', identifier: 'LicenseRef-not-stated' }
 
-/** Creates the top-level members of the document of a database, or of the interface. */
+/** The top-level members of the document of a database, or of the interface. */
 export function createHead (
   database: string | undefined,
   { prefix, info = {} }: Pick<DocumentSettings, 'prefix' | 'info'>
@@ -231,7 +224,7 @@ export const securitySchemes: Schema = {
   token: { type: 'http', scheme: 'bearer', description: 'A token of the service: `Authorization: Bearer <token>`.' }
 }
 
-// The error responses of a document: one for each status, with an example of each code.
+// Error responses: one for each status, with an example of each code.
 
 // An example of each error, as clients see it.
 
@@ -286,13 +279,11 @@ const examples: readonly ServiceError[] = [
   errors.queryTimeout()
 ]
 
-/** HTTP status -> examples of its errors. */
 const examplesByStatus: ReadonlyMap<number, readonly ServiceError[]> = Map.groupBy(
   examples,
   ({ statusCode }) => statusCode
 )
 
-/** Name of the schema of an error response. */
 export const REFUSAL = 'ErrorResponse'
 
 /** The schema of an error response, with the list of all codes. */
@@ -315,7 +306,6 @@ const header = (type: string, description: string): Schema => ({ description, sc
 const REQUEST_ID = { 'x-request-id': header('string', REQUEST_ID_DESCRIPTION) }
 const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds to wait before a retry.') }
 
-/** Additional headers of an error response, by error code. */
 const headers = new Map<string, Schema>([
   [unauthenticated('').code, { 'WWW-Authenticate': header('string', 'The scheme Bearer (RFC 6750).') }],
   [methodNotAllowed('', '').code, { Allow: header('string', 'POST') }],
@@ -337,7 +327,7 @@ function nameOf (status: number): string {
   return pascalCase(STATUS_CODES[status] as string)
 }
 
-/** Creates the responses by status. `schema`: the schema of an error response, or a reference to it. */
+/** By status. `schema`: the schema of an error response, or a reference to it. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
     return [

@@ -1,4 +1,3 @@
-/** The schemas of a table's rows: as they are returned, inserted, updated, filtered, grouped and paged. */
 import type { TObject } from '@sinclair/typebox'
 import { AggregateSchema, FIELDS, PartSchema } from '../../schemas/fields.ts'
 import {
@@ -146,7 +145,7 @@ function operatorsOf (
 
 const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
 
-/** The values and operators that an insert or update accepts for a column. */
+/** What an insert or update accepts for a column. */
 function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   const taken = takenSchema(column, verb)
   const own = operatorsOf(column, verb).map(titleOf)
@@ -190,7 +189,7 @@ export const sharedNames = (tables: readonly Table[]): string[] => [DEFAULT, ...
   columnList.flatMap((column) => [...operatorsOf(column, 'update').map(titleOf), filterName(column) ?? ''])
 )]
 
-/** The schema of `onConflict`. Without the permission update it can only leave existing rows unchanged. */
+/** Without the permission update it can only leave existing rows unchanged. */
 function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined {
   const keys = keysOf(table)
   if (keys.length === 0) return undefined
@@ -235,12 +234,8 @@ const onConflict = FIELDS.onConflict.in.insert
 /** Whether there can be conflicts, which need a unique key. */
 export const hasConflicts = (table: Table): boolean => keysOf(table).length > 0
 
-// Groups and pages
-
-/** Columns by which rows can be sorted and grouped. */
 export const sortable = (table: Table): Column[] => columnsOf(table).filter(({ type }) => type.sortable)
 
-/** Whether rows can be grouped by a part of time. */
 export const hasParts = (table: Table): boolean => columnsOf(table).some(({ type }) => type.parts !== undefined)
 
 /** Functions of one column, with the names of the columns that each of them accepts. */
@@ -271,7 +266,6 @@ function aggregateSchema (name: string, columns: readonly Column[]): Schema {
   return closedObject([...calls, ['filters', own]], { minProperties, maxProperties, description })
 }
 
-/** Whether the rows of a table can be paged through by position. */
 export const hasPositions = (table: Table): boolean => findPageKey(table) !== undefined
 
 /** A position: values of the columns of the order, which always include the key. */
@@ -317,9 +311,7 @@ function relatedSchema (
   })
 }
 
-/** Name of the schema of `count` in `$some`. */
 export const RELATED_COUNT = 'RelatedCount'
-/** Name of the schema of another column as an operand. */
 export const OTHER_COLUMN = 'OtherColumn'
 
 /** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
@@ -382,13 +374,13 @@ function filtersSchema (
 }
 
 export interface FilterSchemas {
-  /** Returns a reference to the filter schema of a column. `ownName`: names one that is not shared. */
+  /** A reference to the filter schema. `ownName`: names one that is not shared. */
   refTo (column: Column, ownName: () => string): Schema
   /** All schemas that were referenced, by name. */
   readonly schemas: Schemas
 }
 
-/** Name of the filter schema of a column; undefined for ENUM and SET columns, which have their own members. */
+/** Undefined for ENUM and SET columns, which have their own members. */
 function filterName ({ nullable, type: { schema: { title }, holdsJson } }: Column): string | undefined {
   return title === undefined ? undefined : `${nullable && holdsJson !== true ? 'Nullable' : ''}${title}Filter`
 }

@@ -1,40 +1,38 @@
-/** The schemas of a column's values, derived from the schema of its type. */
 import type { Verb } from '../../schemas/grants.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { readDefault } from '../types/update-operators.ts'
 
-// JSON Schemas of a document: plain objects, derived from those of TypeBox.
+// Plain objects, derived from those of TypeBox.
 
 /** A JSON Schema (2020-12), or another object of an OpenAPI document. */
 export interface Schema { readonly [keyword: string]: unknown }
 
 export type Schemas = Readonly<Record<string, Schema>>
 
-/** A reference to a schema of the document. */
 export function refTo (name: string): Schema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** Returns the members of a union, or the schema itself. */
+/** The schema itself if it is no union. */
 export function membersOf (schema: Schema): readonly Schema[] {
   return (schema['anyOf'] as Schema[] | undefined) ?? [schema]
 }
 
-/** Returns a union of the members; a single member is returned itself. */
+/** A single member is returned itself. */
 export function anyOf (members: readonly Schema[]): Schema {
   return members.length === 1 ? members[0] as Schema : { anyOf: members }
 }
 
-/** Returns a union of the schemas with these names, which the field `verb` distinguishes. */
+/** The field `verb` distinguishes them. */
 export function unionByVerb (verbs: readonly Verb[], nameOf: (verb: Verb) => string): Schema {
   const references = verbs.map((verb) => [verb, refTo(nameOf(verb))] as const)
   const mapping = Object.fromEntries(references.map(([verb, { $ref }]) => [verb, $ref]))
   return { oneOf: references.map(([, reference]) => reference), discriminator: { propertyName: 'verb', mapping } }
 }
 
-/** Returns the schema with null allowed. A schema without a type already allows null. */
+/** A schema without a type already allows null. */
 export function orNull (schema: Schema): Schema {
   if (schema['anyOf'] !== undefined) return { ...schema, anyOf: [...membersOf(schema), { type: 'null' }] }
   if (schema['type'] === undefined) return schema
@@ -46,7 +44,6 @@ export function orNull (schema: Schema): Schema {
   }
 }
 
-/** Returns the schema of an object that has no other properties. */
 export function closedObject (properties: Iterable<readonly [string, Schema]>, rest: Schema = {}): Schema {
   // fromEntries also creates a property called `__proto__`
   return { type: 'object', properties: Object.fromEntries(properties), additionalProperties: false, ...rest }
@@ -67,7 +64,6 @@ const notLikeOperator = (...operators: Schema[]): Schema => ({
   not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: anyOf(operators) }
 })
 const EQUAL = { required: ['$eq'], properties: { $eq: {} }, maxProperties: 1 }
-/** Name of the schema of the default of a column. */
 export const DEFAULT = 'Default'
 export const DEFAULT_FORM: Schema = {
   type: 'object',
@@ -76,11 +72,9 @@ export const DEFAULT_FORM: Schema = {
   required: ['$default'],
   description: 'The default of the column, which the database computes.'
 }
-/** Whether an update can give a column its default. */
 export const hasDefault = ({ optional, autoIncrement }: Column): boolean => optional && !autoIncrement
 const MERGE = { required: ['$merge'], properties: { $merge: { type: 'object' } }, maxProperties: 1 }
 
-/** The schema of values that insert and update accept. */
 export function takenSchema (column: Column, verb?: Verb): Schema {
   const schema = ownSchema(column)
   if (column.type.holdsJson !== true) return schema
@@ -114,9 +108,7 @@ export function bare ({ title, examples, description, writeOnly, ...schema }: Sc
   return schema
 }
 
-/** The largest number of the format int32. */
 const INT32 = 2 ** 31 - 1
-/** The pattern of any name. */
 const ANY = '^(.*)$'
 
 /**
@@ -172,7 +164,7 @@ function describe (column: Column, members: readonly Schema[]): Schema {
   }
 }
 
-/** Returns the default of a column as JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
+/** As JSON (`{ value: 0 }`) if it is a constant that the type accepts. */
 export function findDefault ({ type, defaultText }: Column): { readonly value: unknown } | undefined {
   const value = defaultText === null ? undefined : readDefault(type, defaultText)
   const shown = value === undefined ? null : parseExactJson(type.storedJson(value))
@@ -181,7 +173,7 @@ export function findDefault ({ type, defaultText }: Column): { readonly value: u
 
 // Names of schemas and operations that are valid identifiers in the languages of generated clients.
 
-/** Joins the words of a text in Pascal case: `order_items` -> `OrderItems`, `2024 täglich` -> `2024Taglich`. */
+/** In Pascal case: `order_items` -> `OrderItems`, `2024 täglich` -> `2024Taglich`. */
 export function joinWords (text: string): string {
   const words = text.normalize('NFKD').replace(/\p{M}/gu, '')
     .replace(/([a-z\d])([A-Z])|([A-Z])(?=[A-Z][a-z])/g, '$1$3 $2')
@@ -189,14 +181,14 @@ export function joinWords (text: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1).toLowerCase()).join('')
 }
 
-/** Returns the text in Pascal case, beginning with a letter: `2024_logs` -> `Table2024Logs`. */
+/** In Pascal case, beginning with a letter: `2024_logs` -> `Table2024Logs`. */
 export function pascalCase (text: string): string {
   const name = joinWords(text)
   return /^[A-Z]/.test(name) ? name : 'Table' + name
 }
 
 export interface Names {
-  /** Reserves a name with each of the endings and returns it; adds a number if the name is in use. */
+  /** Reserves the name with each ending; adds a number if the name is in use. */
   take (name: string, endings?: readonly string[]): string
 }
 

@@ -10,9 +10,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
-/**
- * Returns the tables with their possible verbs, in the order of the catalog, without tables that have no possible verb.
- */
+/** In the order of the catalog, without tables that have no possible verb. */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()].flatMap((base) => {
     const permissions = permissionsOn(grant, database, base.name)
@@ -35,7 +33,7 @@ export function writableColumns (table: Table, verb: 'insert' | 'update'): Colum
   return granted.filter(({ generated, type }) => !generated && type.writable)
 }
 
-/** Returns a cache key, which is the same for grants that see the same part of a database. */
+/** It is the same for grants that see the same part of a database. */
 export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): string {
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined || granted.tables === 'all') return JSON.stringify(verbsIn(grant.permissions))
@@ -62,8 +60,6 @@ const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) 
 /** A grant with all permissions, for public documents and the command line. */
 export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS, requests: '*' })
 
-// Finds the tables that are related by foreign keys, for documents and types.
-
 /** A table whose rows are related to those of another one by only one relation, so that `on` can be omitted. */
 export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
 
@@ -86,9 +82,6 @@ export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap
   })]))
 }
 
-// The settings and tables that documents depend on.
-
-/** The limits that documents state. */
 export type DocumentLimits = Pick<RequestLimits, 'values' | 'pattern' | 'offset' | 'operations' | 'include'>
 
 export interface DocumentSettings {
@@ -99,15 +92,13 @@ export interface DocumentSettings {
   readonly info?: OpenapiInfo | undefined
 }
 
-/** A table in a document. */
 export interface Subject extends VisibleTable {
-  /** Prefix of its schema names. */
+  /** Prefix of schema names. */
   readonly name: string
   readonly limits: DocumentLimits
   /** The names of tables that filters can relate without `on`, and the prefixes of their schemas. */
   readonly related: ReadonlyArray<{ readonly table: string, readonly name: string }>
   /** Whether the document may name the table and columns that a foreign key refers to. */
   readonly isVisible: (key: ForeignKey) => boolean
-  /** Whether a select can have `include`. */
   readonly hasMembers: boolean
 }

@@ -1,4 +1,3 @@
-/** Time limits and size limits of client connections. */
 import type { EventEmitter } from 'node:events'
 import { type ServerOptions, type ServerResponse, type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,7 +18,7 @@ import { slowClients } from '../telemetry/record.ts'
  */
 const CHECK_INTERVAL = 1000
 
-/** Returns options for Fastify, which passes `http` or `https` to Node's server. */
+/** Fastify passes `http` or `https` to Node's server. */
 export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
     requireHostHeader: false, // server.ts checks it, because Node's own error response has no body
@@ -42,7 +41,7 @@ type ServerSocket = Socket & {
 
 /**
  * Applies the limits that are not options of Fastify. One timer checks all connections, because Node's own timers, one
- * for each connection, would be restarted by each read, write and answer.
+ * for each connection, would be restarted by each read, write and response.
  */
 export function limitConnections (
   app: FastifyInstance,
@@ -68,7 +67,7 @@ export function limitConnections (
 }
 
 /**
- * Says in each answer that its connection closes with it, or how long it stays open without a request. Node says this
+ * Says in each response that its connection closes with it, or how long it stays open without a request. Node says this
  * for its own timeout, so that a client does not send a request while the connection is being closed.
  */
 export function addConnectionHeaders (
@@ -85,8 +84,8 @@ export function addConnectionHeaders (
 }
 
 /**
- * Closes a connection if its client receives an answer too slowly: fewer than `rate` bytes per second on average over
- * `time` milliseconds. A client that received a byte now and then could keep an answer in memory for days.
+ * Closes a connection if its client receives a response too slowly: fewer than `rate` bytes per second on average over
+ * `time` milliseconds. A client that received a byte now and then could keep a response in memory for days.
  */
 function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
   const slow = new WeakMap<Socket, { received: number, since: number }>()
@@ -131,26 +130,26 @@ function trackSockets (server: EventEmitter, event: string): ReadonlySet<Socket>
   return open
 }
 
-/** The graceful shutdown of a server. */
 export interface Drain {
   readonly hasStarted: boolean
   /**
-   * Makes each answer close its connection, waits `delay` milliseconds so that load balancers notice, and closes the
+   * Makes each response close its connection, waits `delay` milliseconds so that load balancers notice, and closes the
    * port.
    */
   start (delay: number): Promise<void>
 }
 
 /**
- * How long a connection must have been idle before it is closed, in milliseconds, because its client has had no answer
- * with `Connection: close`, and may have sent a request that has not arrived yet.
+ * How long a connection must have been idle before it is closed, in milliseconds, because its client has had no
+ * response with `Connection: close`, and may have sent a request that has not arrived yet.
  */
 const IDLE_TIME = 500
 /** How often idle connections are checked after the port has been closed, in milliseconds. */
 const DRAIN_CHECK_INTERVAL = 100
 
 /**
- * Closes each connection with its next answer (`addConnectionHeaders`), or when it is idle, so that no request is lost.
+ * Closes each connection with its next response (`addConnectionHeaders`), or when it is idle, so that no request is
+ * lost.
  */
 export function createDrain (app: FastifyInstance): Drain {
   const { server } = app
@@ -160,7 +159,7 @@ export function createDrain (app: FastifyInstance): Drain {
   const startOnce = (): void => {
     if (drain.hasStarted) return
     drain.hasStarted = true
-    // for answers without hooks, such as those to invalid paths
+    // for responses without hooks, such as those to invalid paths
     server.prependListener('request', (_request: unknown, response: ServerResponse) => {
       response.shouldKeepAlive = false
     })
@@ -200,7 +199,7 @@ function createIdleCheck (app: FastifyInstance): () => void {
   }
 }
 
-// Answers requests that Node's HTTP parser rejects by writing to the socket, because there is no request object.
+// Answers requests that Node's HTTP parser refuses by writing to the socket, because there is no request object.
 
 /** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -243,7 +242,7 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
 
 /**
  * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners
- * from the socket; without a handler, Node closes the connection without an answer.
+ * from the socket; without a handler, Node closes the connection without a response.
  */
 export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
@@ -253,8 +252,8 @@ export function answerConnect ({ method }: IncomingMessage, socket: RequestSocke
 }
 
 /**
- * If an earlier request is still running, closes the connection after its answer, because the client would take an
- * answer now for that one.
+ * If an earlier request is still running, closes the connection after its response, because the client would take a
+ * response now for that one.
  */
 function closesAfterRunning (socket: RequestSocket): boolean {
   const running = socket._httpMessage
@@ -281,7 +280,7 @@ function answerOf (refusal: ServiceError, lines: string): string {
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i
 
 /**
- * Routes a request below the prefix again if the router has rejected it before any hook, because its path has invalid
+ * Routes a request below the prefix again if the router has refused it before any hook, because its path has invalid
  * percent-encoding or a name that is too long. The new path does not exist, so the request is authenticated and counted
  * like every other one. Returns whether it was routed.
  */

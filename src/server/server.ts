@@ -28,8 +28,6 @@ import {
   httpServerOptions, limitConnections
 } from './connections.ts'
 
-// Reads the files of the TLS certificate and checks them.
-
 const MIN_VERSION = 'TLSv1.2'
 
 /**
@@ -92,9 +90,8 @@ export interface CreateServerOptions {
   /** Proxies whose X-Forwarded-For header is trusted. */
   readonly trustProxy?: readonly string[]
   readonly http?: HttpSettings
-  /** The paths of the certificate. Without it, the server uses plain HTTP. */
+  /** Plain HTTP without them. */
   readonly https?: HttpsOptions | undefined
-  /** The token of the demo. */
   readonly demoToken?: string | undefined
 }
 
@@ -104,7 +101,7 @@ export interface Server {
   readonly drain: Drain
   /** Serves metrics without authentication; closed together with `app`. */
   readonly metricsApp: FastifyInstance | undefined
-  /** Reads the files of the certificate again, if there is one. Logs errors. */
+  /** Logs errors. */
   reloadCertificate (): void
 }
 

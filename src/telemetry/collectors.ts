@@ -1,4 +1,4 @@
-/** What receives the record of each request: the log, the metrics and the spans. */
+/** The log, the metrics and the spans receive the record of each request. */
 import type { FastifyBaseLogger } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { Database } from '../databases/database.ts'

@@ -9,7 +9,7 @@ import Fastify, { type FastifyBaseLogger } from 'fastify'
 import type { ServerConfig } from '../../schemas/server-settings.ts'
 import { getOrCreate } from '../get-or-create.ts'
 
-/** Maximum number of bytes of lines that wait until the log can be written. */
+/** Bytes of lines that wait until the log can be written. */
 const MAX_WAITING = 1024 * 1024
 /** Pauses before the next attempt to write; they double from the first to the longest one, in milliseconds. */
 const FIRST_PAUSE = 10
@@ -49,7 +49,7 @@ export class LogOutput implements LogStream {
     this.#toText = toText
   }
 
-  /** Writes a line, or several. */
+  /** One line or several. */
   write (lines: string): void {
     const bytes = Buffer.from(this.#toText(lines))
     if (this.#timer !== undefined && this.#waitingBytes + bytes.length > MAX_WAITING) {
@@ -132,7 +132,7 @@ interface LogOptions {
   readonly withPid?: boolean
 }
 
-/** Returns the option `logger` of Fastify. */
+/** The option `logger` of Fastify. */
 export async function loggerOptions ({ logLevel, logFormat = 'json', logStream, withPid }: LogOptions) {
   return { level: logLevel, stream: logStream ?? await openLogStream(logFormat, process.stdout, { withPid }) }
 }

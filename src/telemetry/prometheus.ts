@@ -11,7 +11,6 @@ import type { Collector, RequestRecord } from './record.ts'
 
 type Metric = typeof Gauge<string> | typeof Counter<string>
 
-/** Adds the metrics of these databases to a registry. */
 function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): void {
   // `read`: the current values, each with its labels
   const add = (
@@ -82,7 +81,7 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
   )
 }
 
-/** Returns the pools of all databases: "primary", "replica-1" and so on. SQLite has none. */
+/** "primary", "replica-1" and so on. SQLite has none. */
 function poolsOf (databases: ReadonlyMap<string, Database>): Array<readonly [LabelValues<string>, PoolUse]> {
   return [...databases].flatMap(([database, { dialect }]) =>
     (dialect.poolUse?.() ?? []).map(
@@ -91,14 +90,13 @@ function poolsOf (databases: ReadonlyMap<string, Database>): Array<readonly [Lab
   )
 }
 
-/** Adds all metrics to the registry. Returns the collector of those of requests. */
+/** Returns the collector of those of requests. */
 export function addMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): Collector {
   addBuildInfo(registry)
   addDatabaseMetrics(registry, databases)
   return addRequestMetrics(registry)
 }
 
-/** Adds the metric of the log of this process. */
 export function addLogMetric (registry: Registry): void {
   registry.registerMetric(new Counter({
     name: 'row_query_log_lines_lost_total',

@@ -9,7 +9,6 @@ import type { Verb } from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { isBug, isTrouble, type ServiceError } from '../errors.ts'
 
-/** Receives the records of finished requests. */
 export interface Collector {
   /** Whether it needs the times of planning and compiling. */
   readonly isDetailed: boolean
@@ -20,11 +19,10 @@ export interface Collector {
   collect (record: RequestRecord): void
 }
 
-/** The end of a stream. */
 export interface StreamEnd {
-  /** Bytes that were sent, before any compression. */
+  /** Sent, before any compression. */
   readonly bytes: number
-  /** Whether the client has received everything. */
+  /** The client has received everything. */
   readonly complete: boolean
   /** The reason if it has not: the code of an error, or an action of the client or the service. */
   readonly reason: string | undefined
@@ -57,21 +55,20 @@ export class RequestRecord {
   request = ''
   /** Name of the tool of a language model that was called. */
   tool = ''
-  /** Name of the token. */
   token = ''
-  /** URL pattern of the route, if there is no verb. */
+  /** A pattern, if there is no verb. */
   route = ''
   status = 0
-  /** Number of operations of the request; 0 for a request to one table. */
+  /** 0 for a request to one table. */
   operations = 0
   /** Number of retries of its transaction after deadlocks. */
   retries = 0
-  /** Number of rows that a select returned, or that a write changed. */
+  /** Returned by a select, or changed by a write. */
   rows: number | undefined
   refusal: ServiceError | undefined
-  /** Whether the answer is a stream, so that the record ends with it and not with its header. */
+  /** The response is a stream: the record ends with it and not with its header. */
   isDeferred = false
-  /** The end of the stream, if the answer was one. */
+  /** The end of the stream, if the response was one. */
   stream: StreamEnd | undefined
   /** Bytes that were read, decompressed, if the request was an import. */
   importedBytes: number | undefined
@@ -86,13 +83,13 @@ export class RequestRecord {
     this.#readContext = readContext
   }
 
-  /** Called when the table is found and planning starts. */
+  /** The table is found and planning starts. */
   begin (table: Table): void {
     this.table = table.name
     this.#beginPlanning()
   }
 
-  /** Called when planning of several operations starts. */
+  /** Planning of several operations starts. */
   beginOperations (count: number): void {
     this.operations = count
     this.#beginPlanning()
@@ -110,12 +107,12 @@ export class RequestRecord {
     if (this.isDetailed) this.plannedAt = performance.now()
   }
 
-  /** Called when the statement is compiled and execution starts. */
+  /** The statement is compiled and execution starts. */
   compiled (): void {
     this.compiledAt = performance.now()
   }
 
-  /** Called when the transaction runs for the `attempt`th time. */
+  /** The transaction runs for the `attempt`th time. */
   attempted (attempt: number): void {
     if (attempt > 1) this.retries++
   }
@@ -139,13 +136,13 @@ export class RequestRecord {
     return this.planStartedAt === 0 ? 0 : (this.compiledAt || this.endedAt) - this.planStartedAt
   }
 
-  /** Milliseconds of waiting for a connection and the database; undefined if no statement was sent. */
+  /** In milliseconds, also waiting for a connection; undefined if no statement was sent. */
   get inDatabase (): number | undefined {
     return this.compiledAt === 0 ? undefined : (this.executedAt || this.endedAt) - this.compiledAt
   }
 }
 
-/** Returns the value of the `Server-Timing` header (W3C): milliseconds of planning, in the database, and in total. */
+/** `Server-Timing` (W3C): milliseconds of planning, in the database, and in total. */
 export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): string {
   return `plan;dur=${planning.toFixed(3)}, db;dur=${inDatabase.toFixed(3)}, total;dur=${total.toFixed(3)}`
 }
@@ -153,7 +150,7 @@ export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): s
 /** The decorator of the app of the stand-alone server, which has no hooks of others. */
 export const OWN_APP = 'rowQueryOwnApp'
 
-/** Connections that were closed because their clients received an answer too slowly, for the reason in the log. */
+/** Connections that were closed because their clients received a response too slowly, for the reason in the log. */
 export const slowClients = new WeakSet<Socket>()
 
 // The request log: one line for each request with its token's name, verb, table, status and duration, and the end of a
@@ -184,7 +181,7 @@ export function logEnd (log: FastifyBaseLogger, record: RequestRecord): void {
   if (ends.accepts(record.refusal)) ends.collect(record)
 }
 
-/** Returns the fields of a log line; empty fields are undefined. */
+/** Empty fields are undefined. */
 export function lineOf (record: RequestRecord) {
   const { requestId, status, rows, refusal, stream, inDatabase } = record
   return {

@@ -41,7 +41,6 @@ interface Phase {
   readonly name: string
   readonly kind: SpanKind
   readonly attributes: Attributes
-  /** The beginning, in milliseconds since 1970. */
   readonly begin: number
   readonly end: number
   readonly failed: boolean

@@ -1,4 +1,3 @@
-/** Checks one configured database: the server of its URL, its replicas, and the grants on its tables. */
 import { VERBS } from '../../../schemas/grants.ts'
 import { findTableGrant, type Grant, permissionsOn, type TableGrant } from '../../access/grant.ts'
 import { findUncheckedKeys } from '../../access/granted-table.ts'
@@ -22,7 +21,7 @@ import { about, findings, type Findings, type Granted, listNames } from './findi
 
 // What `row-query check` reports about a grant: what it may do in a database, and errors that only the catalog shows.
 
-/** Reports nothing if the grant does not see the database. */
+/** Nothing if the grant does not see the database. */
 function reportGrant (granted: Granted, database: string, catalog: Catalog): Findings {
   const { label, grant } = granted
   const ofDatabase = grant.databases === 'all' ? undefined : grant.databases.get(database)
@@ -160,8 +159,6 @@ function findInsertErrors ({ columns, rules }: TableGrant, table: Table): string
       )
   ]
 }
-
-// Reports what tables lack for features of the service.
 
 const findKeysTable = (facts: readonly TableFacts[]): TableFacts | undefined =>
   facts.find(({ name }) => name.toLowerCase() === KEYS_TABLE)

@@ -13,7 +13,6 @@ import { about, findings, type Findings, type Granted, listNames } from './findi
  */
 export async function comparePrivileges (
   { database, catalog, grants, findDenied }: {
-    /** The name of the database. */
     readonly database: string
     readonly catalog: Catalog
     readonly grants: readonly Granted[]

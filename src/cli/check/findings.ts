@@ -1,4 +1,3 @@
-/** What `row-query check` finds. */
 import type { Grant } from '../../access/grant.ts'
 import type { Settings } from '../../config/settings.ts'
 
@@ -32,7 +31,7 @@ export function write (heading: string, all: Findings): string {
     .join('')
 }
 
-/** Maximum number of names that are listed. */
+/** The most names that are listed. */
 const MAX_NAMES = 10
 
 /** `"customers", "orders" and 3 more`. */
@@ -40,8 +39,6 @@ export function listNames (names: readonly string[]): string {
   const more = names.length - MAX_NAMES
   return names.slice(0, MAX_NAMES).map((name) => `"${name}"`).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
-
-// The grants of the configuration: those of tokens and roles.
 
 export interface Granted {
   /** `token "reports"`. */

@@ -1,4 +1,3 @@
-/** Adds up the metrics of several processes. */
 import {
   AggregatorRegistry, Counter, Gauge, Registry, type MetricObjectWithValues, type MetricValue
 } from 'prom-client'
@@ -7,7 +6,7 @@ import { addLogMetric } from '../../telemetry/prometheus.ts'
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
 
-/** How long a worker may take to send its metrics, in milliseconds; later its previous ones are used. */
+/** For the metrics of a worker, in milliseconds; later its previous ones are used. */
 const PATIENCE = 1000
 
 export interface MeasuredWorker {

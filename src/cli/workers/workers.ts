@@ -1,4 +1,3 @@
-/** The worker processes, as their primary process sees them. */
 import type { ChildProcess } from 'node:child_process'
 import cluster, { type Worker } from 'node:cluster'
 import { subscribe } from 'node:diagnostics_channel'
@@ -75,8 +74,6 @@ export class Accepting {
   }
 }
 
-// The messages between the primary process and its workers.
-
 export type ToWorker =
   /** The reply to `hello`: the configuration of the worker, with its shares of the limits. */
   | { readonly kind: 'start', readonly config: Config }
@@ -121,7 +118,7 @@ interface Running extends MeasuredWorker {
   readonly worker: Worker
   readonly startedAt: number
   isListening: boolean
-  /** The reason why it cannot start. */
+  /** Why it cannot start. */
   failure: Error | undefined
 }
 
@@ -284,7 +281,6 @@ export class Workers {
   }
 }
 
-/** Replaces the tokens and roles. */
 function withGrants (
   { tokens: _tokens, roles: _roles, requests: _requests, ...config }: Config,
   grants: ConfiguredGrants
