@@ -89,7 +89,7 @@ export const PATH_STEP = '\\.([A-Za-z_][A-Za-z0-9_]*)|\\.("(?:[^"\\\\]|\\\\.)*")
 
 export type PathOperatorName = keyof typeof PATH_OPERATORS
 
-/** The operators of `expect`, which bound a number of rows; src/plan/row-range.ts says what each of them means. */
+/** The operators of `expect`, which bound a number of rows; src/plan/write-options.ts says what each of them means. */
 export const BOUNDS = ['$eq', '$gt', '$gte', '$lt', '$lte'] as const satisfies readonly OperatorName[]
 
 /**

@@ -1,6 +1,7 @@
 /**
- * Registers the parts of the plugin. Their order is that of their hooks. The rate limit, one of the optional parts, is
- * a hook of each route, which runs after those of the app. This file is not loaded before the plugin is registered.
+ * Registers the parts of the plugin. Their order is the order of their hooks. The rate limit, one of the optional
+ * parts, is a hook of each route, which runs after the hooks of the app. This file is not loaded before the plugin is
+ * registered.
  */
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'

@@ -1,6 +1,6 @@
 import { getOrCreate } from './get-or-create.ts'
 
-/** Values of a table, so that a table with ever new keys does not displace those of others. */
+/** Values of a table, so that a table with ever new keys does not displace the values of others. */
 const MAX_PER_TABLE = 100
 
 /**
@@ -11,7 +11,7 @@ export class CacheByTable<T> {
   readonly #limit: number
   readonly #sizeOf: (key: string, value: T) => number
   #tables = new WeakMap<object, Map<string, T>>()
-  /** Of the values, in bytes, about; also of those that were dropped with their table. */
+  /** The memory of the values, in bytes, about; also of values that were dropped with their table. */
   bytes = 0
 
   constructor (limit: number, sizeOf: (key: string, value: T) => number) {

@@ -3,8 +3,8 @@ import { writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
 /**
- * Writes what a child process says on standard error to that of this process, as far as this does not wait. A child
- * that inherits a pipe or a socket makes it blocking for its parent, too.
+ * Writes what a child process says to standard error of this process, as far as this does not wait. A child that
+ * inherits a pipe or a socket makes it blocking for its parent, too.
  */
 export function forwardStderr ({ stderr }: ChildProcess): void {
   stderr?.on('data', (bytes: Buffer) => {

@@ -11,7 +11,10 @@ import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
 import { requirePermissions } from './permissions.ts'
 import { checkClaims } from './rules.ts'
 
-/** On each of the tables that the grant sees. @throws PERMISSION_DENIED, also for claims that are missing */
+/**
+ * The permission `select` is required on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for
+ * claims that are missing
+ */
 function requireMembers (
   { grant, database }: Pick<Access, 'grant' | 'database'>,
   named: readonly NamedTable[]

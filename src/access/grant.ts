@@ -19,7 +19,7 @@ export interface Grant {
   readonly permissions: ReadonlySet<Verb>
   /** The permissions apply there. */
   readonly databases: 'all' | ReadonlyMap<string, DatabaseGrant>
-  /** With the rights of a role, these may be called: all, or these; none if omitted. */
+  /** Those that may be called and run with the rights of a role: all, or these; none if omitted. */
   readonly requests?: 'all' | ReadonlySet<string> | undefined
   readonly claims: Claims
   /** The tables as the grant sees them, by the tables of the catalog (granted-table.ts). */
@@ -122,7 +122,7 @@ export function findMissing (
   return needsDatabases ? `databases: is required (${NAMED_DATABASES})` : undefined
 }
 
-/** For the claims of a JWT. `owner`: undefined if it has no subject. */
+/** The grant of a role for the claims of a JWT. `owner`: undefined if it has no subject. */
 export function withClaims (role: Grant, claims: Claims, owner: string | undefined): Grant {
   return { ...role, owner, claims, tables: new WeakMap() }
 }

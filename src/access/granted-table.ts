@@ -27,7 +27,7 @@ export function findUncheckedKeys (
   if (grant.databases === 'all') return []
   const { databases } = grant
   const own = databases.get(database)
-  // the database of an outer key may be that of another server: the name of the table is all that is known
+  // the database of an outer key may be on another server: the name of the table is all that is known
   const hasRulesElsewhere = (table: string): boolean =>
     [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
   const unseen = foreignKeys.filter(

@@ -19,7 +19,7 @@ interface RememberedToken {
   readonly grant: Grant | undefined
   /** Milliseconds since 1970. */
   readonly expiresAt: number
-  /** It verified the token; undefined for the only key of the issuer, which never changes. */
+  /** The key that verified the token; undefined for the only key of the issuer, which never changes. */
   readonly key: Pick<SigningKey, 'withdrawn'> | undefined
   /** Length of the token, in characters. */
   readonly size: number
@@ -187,7 +187,7 @@ async function verifyBySources (verify: Verify, sources: readonly Source[], toke
   throw refusal
 }
 
-/** Errors of jose have a code, except those of keys that cannot be imported, which have only a name. */
+/** Errors of jose have a code, except errors of keys that cannot be imported, which have only a name. */
 function toRefusal (error: Error & { code?: unknown }): ServiceError {
   if (error instanceof ServiceError) return error
   return notValid(typeof error.code === 'string' ? error.code : error.name)
@@ -214,7 +214,7 @@ async function findKey (keySet: KeySet, { kid }: JWTHeaderParameters): Promise<S
   return key
 }
 
-/** Of the issuer and the subject, a hash because they can be long. */
+/** The issuer and the subject, as a hash because they can be long. */
 function ownerOf ({ iss, sub }: Claims): string | undefined {
   return typeof sub === 'string' && sub !== '' ? `jwt ${hashToken(JSON.stringify([iss, sub]))}` : undefined
 }

@@ -18,7 +18,7 @@ export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): bool
   return needed === undefined || verbs.includes(needed)
 }
 
-/** Of the verb, and of fields that do more than the verb. @throws PERMISSION_DENIED */
+/** The permission of the verb, and of fields that do more than the verb. @throws PERMISSION_DENIED */
 export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
   if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
   if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {

@@ -1,4 +1,4 @@
-/** In their configured form, and with values for the claims of a caller. */
+/** The rules of a grant on rows: in their configured form, and with values for the claims of a caller. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
 import { permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'

@@ -65,8 +65,8 @@ export interface Index {
   readonly ordered: boolean
   readonly parts: readonly IndexPart[]
   /**
-   * For `$match`. On SQLite it is an FTS5 table, of the index's name; `rowid` is what this table knows the rows by: the
-   * column that is the rowid, or a name of the rowid. MySQL and MariaDB: null.
+   * For `$match`, an index of words. On SQLite it is an FTS5 table, of the index's name; `rowid` is what this table
+   * knows the rows by: the column that is the rowid, or a name of the rowid. MySQL and MariaDB: null.
    */
   readonly fullText?: { readonly rowid: string | null }
 }
@@ -124,7 +124,7 @@ export interface Triggers {
    */
   readonly known: boolean
   readonly list: readonly Trigger[]
-  /** By event, also by further triggers, as far as their texts show. */
+  /** The tables that triggers of each event write, also by further triggers, as far as their texts show. */
   readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
 }
 
@@ -140,8 +140,8 @@ export interface ServerTraits {
   /** Paths inside JSON can count from the end of a list. */
   readonly countsFromEnd: boolean
   /**
-   * Subqueries belong into the arguments of aggregates. MariaDB refuses there those of views that compute aggregates
-   * (1111), and reads the related rows of equal values again for each row.
+   * Subqueries belong into the arguments of aggregates. MariaDB refuses there subqueries on views that compute
+   * aggregates (1111), and reads the related rows of equal values again for each row.
    */
   readonly nestsInAggregates: boolean
 }
@@ -217,7 +217,7 @@ export interface GrantedAccess {
   readonly rules: readonly Rule[]
   /** The foreign keys to tables that the grant has rules for. */
   readonly parents: readonly Parent[]
-  /** To tables with rules whose rows cannot be looked up: the keys can only be NULL. */
+  /** Keys to tables with rules whose rows cannot be looked up: they can only be NULL. */
   readonly unchecked: readonly UncheckedKey[]
 }
 

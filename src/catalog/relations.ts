@@ -33,8 +33,8 @@ const haveCollation = (kind: string, { collation }: Column, other: Column): bool
   collation === other.collation
 
 /**
- * By foreign keys of either table, as far as the grant sees their columns. Equal relations count once; a key of a table
- * to itself gives two relations. A view has none, also if a broken foreign key of SQLite names it.
+ * The relations by foreign keys of either table, as far as the grant sees their columns. Equal relations count once; a
+ * key of a table to itself gives two relations. A view has none, also if a broken foreign key of SQLite names it.
  */
 export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
   if (table.kind === 'view' || other.kind === 'view') return []
@@ -73,7 +73,7 @@ function pairsOf (
 // Tables are connected by the names in foreign keys and triggers.
 
 /**
- * Replaces the names in foreign keys by those of the tables and columns, so that they can be compared, and adds the
+ * Replaces the names in foreign keys by the names of the tables and columns, so that they can be compared, and adds the
  * tables that triggers write. A name is looked up among all tables: `Docs` is never `docs` if both exist.
  * `ignoresCase`: whether the names of tables ignore letter case. The names of a table that does not exist, or that the
  * account does not see, stay as they are.

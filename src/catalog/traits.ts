@@ -11,7 +11,7 @@ const TRUE_FOR = {
   triggersSetColumns: 'mysql',
   /** Whether a BEFORE trigger may leave out a row without an error (`raise(ignore)`). */
   triggersSkipRows: 'sqlite',
-  /** Rows that a trigger inserts into the table take numbers between those of one statement. */
+  /** Rows that a trigger inserts into the table take numbers between the numbers of one statement. */
   triggersTakeNumbers: 'sqlite',
 
   /** Whether DEFAULT may stand in place of a single value. */
@@ -52,7 +52,7 @@ const TRUE_FOR = {
   /** Always as a whole; SQLite has `raise(fail)`. */
   undoesRefused: 'mysql',
   namesForeignKeys: 'mysql',
-  /** To the end of the transaction; MySQL only has statements without checks. */
+  /** Checks can wait for the end of the transaction; MySQL only has statements without checks. */
   defersForeignKeys: 'sqlite',
   /** The clock of this machine. */
   usesLocalClock: 'sqlite'

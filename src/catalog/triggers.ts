@@ -3,7 +3,7 @@ import type { ForeignKey, Table, TableFacts, TriggerEvent, Triggers, TriggerWrit
 export const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 const NONE: ReadonlySet<string> = new Set()
 
-/** By triggers, directly or through further triggers and cascades, as far as the texts of triggers show. */
+/** The tables that triggers write, directly or through further triggers and cascades, as far as their texts show. */
 export const writtenBy = (
   { triggers: { written } }: Pick<Table, 'triggers'>,
   event: TriggerEvent

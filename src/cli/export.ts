@@ -62,7 +62,7 @@ const toConfigError =
     ({ code }: NodeJS.ErrnoException): ConfigError =>
       new ConfigError([`--output: ${path} cannot be ${verb} (${code})`])
 
-/** Whether the file is that of standard output, which may be open for appending: `--output /dev/stdout >> file`. */
+/** Whether the file is standard output, which may be open for appending: `--output /dev/stdout >> file`. */
 function isStdout ({ dev, ino }: Stats): boolean {
   const stdout = fstatSync(STDOUT)
   return dev === stdout.dev && ino === stdout.ino
@@ -136,7 +136,7 @@ const RIGHTS_OF_GROUP = 0o070
 async function keepRights (file: FileHandle, { uid, gid, mode }: Stats): Promise<void> {
   // only root may give a file to another user
   const isOwned = await file.chown(uid, gid).then(() => true, () => false)
-  // otherwise its group is that of this process
+  // otherwise its group is the one of this process
   await file.chmod(mode & (isOwned ? RIGHTS : RIGHTS & ~RIGHTS_OF_GROUP))
 }
 

@@ -13,7 +13,7 @@ import { stop } from './stop.ts'
 
 const FORMATS: readonly ImportFormat[] = ['csv', 'ndjson']
 
-/** In milliseconds: a pipe may be silent for as long as its program computes. */
+/** How long to wait for bytes, in milliseconds: a pipe may be silent for as long as its program computes. */
 const PATIENCE = 2 ** 31 - 1
 
 /**

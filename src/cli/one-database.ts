@@ -83,7 +83,7 @@ export function chooseDatabase (command: CommandName, args: string[]): {
   /** The named requests, if the argument is their path. */
   readonly requests: ReadonlyMap<string, NamedRequest> | undefined
   readonly settings: DocumentSettings & { readonly limits: Settings['limits'] }
-  /** Of the named token or role; otherwise one with all permissions. */
+  /** The grant of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
 } {
   const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
@@ -151,8 +151,8 @@ export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
   }
 }
 
-// The grant of commands that read and write rows themselves: that of a token or a role of the configuration, or one on
-// everything.
+// The grant of commands that read and write rows themselves: the grant of a token or a role of the configuration, or
+// one on everything.
 
 export interface GrantFlags {
   readonly 'token-name'?: string | undefined

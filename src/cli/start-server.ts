@@ -262,7 +262,7 @@ export function createGrantReader (running: Config, load: () => Loaded): ReadGra
       const { config: { tokens, roles, requests, ...changed }, demo } = load()
       const settings = findDifferences(others, changed)
       if (settings.length > 0) log.warn({ settings }, 'settings that a restart applies have changed')
-      // the token of the demo is that of the start
+      // the token of the demo stays the one of the start
       if (demo?.token !== undefined) return undefined
       const grants = {
         ...(tokens !== undefined && { tokens }),

@@ -1,4 +1,4 @@
-/** `row-query token`: creates tokens, and lists and revokes those of the token file. */
+/** `row-query token`: creates tokens, and lists and revokes tokens of the token file. */
 import { existsSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
 import { findMissing } from '../access/grant.ts'

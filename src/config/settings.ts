@@ -116,7 +116,7 @@ export function resolveSettings (given: unknown): Settings {
   return { ...settings, authenticate, onWrite }
 }
 
-/** Those that the schema does not show. `invalid`: the errors by the schema. */
+/** Finds the errors that the schema does not show. `invalid`: the errors by the schema. */
 export function findOptionErrors (options: object, invalid: readonly string[]): string[] {
   const errors = [...invalid]
   readSettings(errors, options as RowQueryOptions)
@@ -253,7 +253,7 @@ function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'
   }
 }
 
-/** `streams` and `imports`: the maximum numbers of those of one caller at a time. */
+/** `streams` and `imports`: the most of one caller at a time. */
 function toDatabase (
   errors: string[],
   name: string,

@@ -92,8 +92,8 @@ function readPlain (schema: TSchema, text: string): unknown {
 }
 
 /**
- * Matches the variables that Kubernetes and Docker add for each service near a container; those of a service called
- * row-query begin with our prefix. One of them may have the name of a setting: ROW_QUERY_PORT=tcp://10.0.0.1:80.
+ * Matches the variables that Kubernetes and Docker add for each service near a container; the variables of a service
+ * called row-query begin with our prefix. One of them may have the name of a setting: ROW_QUERY_PORT=tcp://10.0.0.1:80.
  */
 const OF_SERVICE = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const isOfService = (name: string, text: string): boolean =>

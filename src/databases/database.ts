@@ -132,7 +132,7 @@ export interface Database extends KeyedDatabase {
   /** Passes on the catalog, now if it has been read, and after each reading. The watcher must not throw. */
   watch (watcher: (catalog: Catalog) => void): void
   refresh (): Promise<Catalog>
-  /** For something that the catalog lacks, unless it has just been read. */
+  /** Reads the catalog for something that it lacks, unless it has just been read. */
   look (): Promise<Catalog>
   /** Waits for the running requests, up to `closeTimeout`, and then ends the others. */
   close (): Promise<void>
@@ -187,7 +187,7 @@ export function createDatabase ({
   budget?: ResponseBudget | undefined
   /** Milliseconds between background refreshes of the catalog. */
   refreshInterval: number
-  /** Of stored responses to requests with an idempotency key, in milliseconds. */
+  /** How long the response to a request with an idempotency key is stored, in milliseconds. */
   keyLifetime?: number | undefined
   /** How long `close` waits for running requests, in milliseconds. */
   closeTimeout?: number
@@ -249,7 +249,7 @@ export interface Readiness {
 
 /** In milliseconds. */
 const CACHED_FOR = 1000
-/** For the answer of a database, in milliseconds: less than the second that a probe of Kubernetes waits. */
+/** How long a database may take to answer, in milliseconds: less than the second that a probe of Kubernetes waits. */
 const PATIENCE = 800
 
 export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {

@@ -221,7 +221,7 @@ export class BrokenDefinitions {
 const keyOf = (tables: readonly Table[], reason: string | undefined): string =>
   `${reason}: ${tables.map(({ name }) => name).join()}`
 
-/** Of the base tables. The type of a column is omitted, because it follows from the declaration. */
+/** The facts of the base tables. The type of a column is omitted, because it follows from the declaration. */
 const factsOf = (tables: readonly Table[]): string =>
   JSON.stringify(tables.map(baseTable), (key, value) => (key === 'type' ? undefined : value))
 
@@ -231,9 +231,9 @@ interface KnownDatabase {
 }
 
 /**
- * For a second attempt that was stale, too. `before`: the tables of the first attempt. If the tables are the same in
- * both catalogs, a definition is broken. If the catalog does have the missing object, which may have been renamed for a
- * moment, this is concluded only if the error lasts.
+ * The error of a second attempt that was stale, too. `before`: the tables of the first attempt. If the tables are the
+ * same in both catalogs, a definition is broken. If the catalog does have the missing object, which may have been
+ * renamed for a moment, this is concluded only if the error lasts.
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,

@@ -67,7 +67,7 @@ export interface StatementResult {
   readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
-  /** For an upsert of several rows. Undefined on SQLite, and for one row. */
+  /** Updated rows, for an upsert of several. Undefined on SQLite, and for one row. */
   readonly duplicates?: number | undefined
   /** SQLite, for an insert of several rows: the indexes of those that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
@@ -105,7 +105,7 @@ export interface Executor {
  * other error the transaction is over, and `run` throws this error again.
  */
 export interface Transaction extends Executor {
-  /** Shorter than that of statements, in milliseconds. */
+  /** Shorter than the limit of statements, in milliseconds. */
   run (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<StatementResult>
   /**
    * Runs a part of the transaction, which is undone alone if `use` throws. Parts may contain others, but must not run
@@ -131,8 +131,8 @@ export interface TransactionOptions extends ReadOptions {
   readonly isolation: Isolation
   readonly dryRun?: boolean | undefined
   /**
-   * For the whole, in milliseconds; each statement then has the limit of statements. If omitted, that is the limit of
-   * all together.
+   * The limit of the whole, in milliseconds; each statement then has the limit of statements, which is otherwise the
+   * limit of all together.
    */
   readonly timeLimit?: number | undefined
   /** Whether a host app runs its own statements too, so that an error of COMMIT has no details. */
@@ -172,9 +172,9 @@ export interface Dialect {
   write (statement: Statement, options?: WriteOptions): Promise<StatementResult>
   /**
    * Runs `use` in a transaction and commits, or rolls back if `use` throws. `statementTimeout` is the time limit for
-   * the whole. After a deadlock it runs again, at most three times, so `use` must have no other effects than those of
-   * its statements. @throws ServiceError, with `statement` if COMMIT refuses one; StaleCatalog; what `use` throws.
-   * Nothing was changed, except with OUTCOME_UNKNOWN
+   * the whole. After a deadlock it runs again, at most three times, so `use` must have no other effects than its
+   * statements. @throws ServiceError, with `statement` if COMMIT refuses one; StaleCatalog; what `use` throws. Nothing
+   * was changed, except with OUTCOME_UNKNOWN
    */
   transaction<T> (use: (transaction: Transaction) => Promise<T>, options: TransactionOptions): Promise<T>
   /** The privileges of the account as the database lists them, one per line. */

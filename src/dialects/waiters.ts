@@ -135,7 +135,7 @@ interface Watched {
 
 /**
  * What waits or runs, in no order. It has one timer in common, because each request would need three of its own. In a
- * set of what comes and goes, V8 would keep what has gone until the next full collection.
+ * set of them, V8 would keep what has gone until the next full collection.
  */
 const watched: Watched[] = []
 let checks: NodeJS.Timeout | undefined

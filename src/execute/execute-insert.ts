@@ -86,8 +86,8 @@ function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result 
 }
 
 /**
- * By one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of each row, by
- * its position in `data`. @throws ServiceError
+ * Writes rows by one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of
+ * each row, by its position in `data`. @throws ServiceError
  */
 async function runTogether (
   insertRun: InsertRun,

@@ -21,7 +21,7 @@ export function newId (table: Table, { columns, parameters }: PlannedRow, { inse
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
-/** Of the only row of an upsert, as JSON; null if it is not certain. */
+/** The id of the only row of an upsert, as JSON; null if it is not certain. */
 export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const { table, table: { identity }, rows, isList, conflict } = plan
   if (conflict === undefined || identity === undefined || isList) return 'null'

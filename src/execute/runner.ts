@@ -24,7 +24,7 @@ import { bindCells, type Statement } from '../sql/statement.ts'
 import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
 import { type Clock, fromMicros, hasMoment, isMoment, systemClock } from '../types/moment.ts'
 
-/** For the keys of a write: enough for a thousand keys of the size that an index allows. */
+/** The most bytes of the keys of a write: enough for a thousand keys of the size that an index allows. */
 const MAX_BYTES = 4 * 1024 * 1024
 
 /** Keeps the keys of rows as parameters of later statements. */
@@ -71,7 +71,7 @@ export type Lookup = Pick<SelectPlan, 'table' | 'columns' | 'condition' | 'limit
 /** Runs a write again, without foreign keys, to be undone. */
 export type Repeat = (use: (run: Executor['run']) => Promise<never>) => Promise<never>
 
-/** In one session of a database. Each method throws the errors of the session. */
+/** Runs statements in one session of a database. Each method throws the errors of the session. */
 export class Runner {
   readonly database: Database
   readonly #execute: Executor['run']

@@ -9,14 +9,14 @@ import { limitUnreadBody } from '../request/read-body.ts'
 import { isClosed } from '../response/output.ts'
 import { OWN_APP } from '../telemetry/record.ts'
 
-/** For entries of X-Forwarded-For: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
+/** An entry of X-Forwarded-For may have a port: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
 export function withoutPort (entry: string): string {
   const [, bracketed, dotted] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(entry) ?? []
   return bracketed ?? dotted ?? entry
 }
 
 /**
- * By this address limits count a client: for IPv6 the IPv4 address that a translator or tunnel has put into it, or else
+ * Limits count a client by this address: for IPv6 the IPv4 address that a translator or tunnel has put into it, or else
  * the network of 64 bits, because one customer has a whole network. A constant for anything that is not an address,
  * such as a Unix socket.
  */

@@ -9,7 +9,7 @@ import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
 import { CONSISTENCY, readConsistency, sendTagged } from './stream.ts'
 
-/** Before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
+/** Runs before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {
   const { name } = request.params as { name: string }
   const grant = getGrant(request)

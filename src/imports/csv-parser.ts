@@ -153,7 +153,7 @@ export class CsvParser implements RowParser<CsvCells> {
     return from + 1
   }
 
-  /** At its separator or at the end of its row. Returns the position after that. */
+  /** Ends the cell at its separator or at the end of its row. Returns the position after that. */
   #endCell (text: string, end: number): number {
     const code = text.charCodeAt(end)
     if (code === this.#separator) this.#pushCell()

@@ -12,8 +12,8 @@ export interface RowParser<Row = unknown> {
   readonly rowLine: number
   readonly lastLine: number
   /**
-   * To the end of a row or of another line, or of the text. Returns the position after that. @throws INVALID_BODY,
-   * INVALID_JSON
+   * Reads to the end of a row or of another line, or of the text. Returns the position after that. @throws
+   * INVALID_BODY, INVALID_JSON
    */
   read (text: string, from: number): number
   /** Ends the text, which may complete a row. @throws as `read` */
@@ -31,9 +31,9 @@ export function atLine (error: ServiceError, line: number): ServiceError {
 /** Shorter texts are not scanned for items. */
 const SMALL = 262_144
 
-/** Of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
+/** The most items of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
 const MAX_ITEMS = 1_000_000
-/** In one JSON text: in objects that differ in their names, each takes three hundred bytes. */
+/** The most names in one JSON text: in objects that differ in their names, each takes three hundred bytes. */
 const MAX_NAMES = 250_000
 
 /** Refuses JSON whose value would take much more memory than its bytes. @throws BODY_TOO_LARGE */

@@ -206,7 +206,7 @@ export class Import {
     return { readOnly: false, isolation, dryRun, client, timeLimit }
   }
 
-  /** By the catalog as it is now. @throws ServiceError, with the places of the rows */
+  /** Plans a batch by the catalog as it is now. @throws ServiceError, with the places of the rows */
   async #plan (batch: Batch): Promise<Plan> {
     const { access, options: { onConflict, dryRun }, limits } = this.#request
     // parsing a long row has taken its time

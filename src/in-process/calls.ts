@@ -209,7 +209,7 @@ export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
 ])
 const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 
-/** For rows, in milliseconds; the time limit of the import applies before. */
+/** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
 const PATIENCE = 2 ** 31 - 1
 
 /** `source`: of bytes, texts or objects. @throws what the source throws; StaleAttempt within a transaction */

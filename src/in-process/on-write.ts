@@ -29,7 +29,7 @@ import type { LoadResult } from './requests.ts'
 // The host app runs requests in an open transaction.
 
 /**
- * A request without its database, which is that of the transaction. The body of a select may have `lock`; none may have
+ * A request without its database, which the transaction has. The body of a select may have `lock`; none may have
  * `dryRun`.
  */
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>

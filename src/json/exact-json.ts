@@ -231,7 +231,7 @@ export const keepText = (value: number, source: string): number | RawNumber =>
 
 /**
  * Whether an object in the text of `parsed` has a key twice, so that the parsed value has fewer keys than the text has
- * pairs. `JSON.parse` silently keeps the last one, but another parser, such as that of a firewall, may use the first.
+ * pairs. `JSON.parse` silently keeps the last one, but another parser, such as a firewall's, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
   return pairs > (pairs > MANY ? listKeys(parsed) : countKeys(parsed))
@@ -254,7 +254,7 @@ export function keepKeys (value: object, keys: readonly string[]): void {
 /** Whether a parsed object has many keys. Only filters, rows and values of columns may have them. */
 export const hasMany = (value: object): boolean => listed.has(value)
 
-/** Counts the keys of a text with many of them, and keeps those of objects with many. */
+/** Counts the keys of a text with many of them, and keeps the keys of objects with many. */
 function listKeys (parsed: unknown): number {
   let count = 0
   const open: unknown[] = [parsed]
@@ -328,8 +328,8 @@ function positionOf (text: string, at: number): string {
 }
 
 /**
- * The characters besides CR and LF at which some readers end a line, such as those of Java, Python and Node's readline.
- * In JSON, only strings can contain them.
+ * The characters besides CR and LF at which some readers end a line, such as readers of Java, Python and Node's
+ * readline. In JSON, only strings can contain them.
  */
 export const LINE_ENDS = ['\u0085', '\u2028', '\u2029'] as const
 

@@ -44,7 +44,7 @@ export class NamedRequests {
   readonly #using: Using
   #requests: ReadonlyMap<string, NamedRequest>
 
-  /** By the names of requests: what does not fit the catalogs that were read last. */
+  /** What does not fit the catalogs that were read last, by the names of requests. */
   readonly #misfits = new Map<string, string>()
   #log: Log | undefined
 
@@ -102,8 +102,8 @@ export class NamedRequests {
   }
 
   /**
-   * Without values, for documents; undefined if the request does not fit its tables, or these are not known yet.
-   * `caller`: with whose rights a request without a role runs.
+   * The plans without values, for documents; undefined if the request does not fit its tables, or these are not known
+   * yet. `caller`: with whose rights a request without a role runs.
    */
   plansOf (request: NamedRequest, caller: Grant): Plan[] | undefined {
     const { databases, limits } = this.#using
@@ -182,7 +182,7 @@ export function mayCall ({ name, role, database, parts }: NamedRequest, grant: G
   )
 }
 
-/** With the rights of roles; they keep the tables as they see them. */
+/** Grants with the rights of roles, which keep the tables as they see them. */
 const grants = new WeakMap<Grant, WeakMap<Grant, Grant>>()
 
 function grantOf ({ role }: NamedRequest, caller: Grant): Grant {

@@ -59,7 +59,7 @@ export interface NamedRequest {
 interface Known {
   /** The names of the configured databases; undefined if these are not valid. */
   readonly databases: ReadonlySet<string> | undefined
-  /** The roles of named requests, those of JWTs, and those that are not valid, by their names. */
+  /** Roles by their names: of named requests, of JWTs, and roles that are not valid. */
   readonly requestRoles: ReadonlyMap<string, Grant>
   readonly otherRoles: ReadonlySet<string>
   readonly limits: RequestLimits
@@ -87,7 +87,7 @@ export function readRequests (
   }))
 }
 
-/** The names in `requests` of a grant must be those of requests with `as`. `path`: of the grant. */
+/** The names in `requests` of a grant must be names of requests with `as`. `path`: of the grant. */
 export function findUncallable (
   { requests: named }: Grant,
   requests: ReadonlyMap<string, NamedRequest>,
@@ -339,7 +339,7 @@ function contains (value: unknown, is: (value: unknown) => boolean): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, is))
 }
 
-/** With the same parameters and numbers. `replace`: may return what stands in place of a value. */
+/** A copy with the same parameters and numbers. `replace`: may return what stands in place of a value. */
 export function copyTree (tree: unknown, replace: (value: unknown, key: string) => unknown = (value) => value): any {
   if (typeof tree !== 'object' || tree === null || JSON.isRawJSON(tree) || tree instanceof Parameter) return tree
   if (Array.isArray(tree)) return tree.map((each: unknown) => copyTree(each, replace))
@@ -348,7 +348,7 @@ export function copyTree (tree: unknown, replace: (value: unknown, key: string) 
   )
 }
 
-/** In fields that are parameters, while a body is checked or planned without their values. */
+/** What stands in fields that are parameters, while a body is checked or planned without their values. */
 export const STAND_INS: ReadonlyMap<string, unknown> = new Map([['limit', 1], ['offset', 0], ['after', null]])
 
 /** Only fields can be parameters whose form the check of bodies knows. */

@@ -82,7 +82,7 @@ const KEPT = 2000
 /** By the table of the first body, with which they are dropped: the plans, or why there are none. */
 const plansWithDefaults = new WeakMap<Table, BoundedMap<string, Plan[] | ServiceError>>()
 
-/** With all parameters; or the plans of another caller who sees the same. */
+/** Plans with all parameters, or takes the plans of another caller who sees the same. */
 function planWhole (request: NamedRequest, sources: readonly TableSource[], limits: RequestLimits): Plan[] {
   const kept = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
     new BoundedMap<string, Plan[] | ServiceError>(KEPT))

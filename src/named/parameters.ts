@@ -14,8 +14,8 @@ import type { Declared, NamedRequest } from './definition.ts'
 import { type FieldOfPage, Parameter } from './places.ts'
 
 /**
- * The values that a call gives: of JSON, or as texts of a query string, where those of a list are a list of texts. They
- * are own properties, whatever their names are.
+ * The values that a call gives: of JSON, or as texts of a query string, where a list is a list of texts. They are own
+ * properties, whatever their names are.
  */
 export interface Given {
   readonly values: Readonly<Record<string, unknown>>

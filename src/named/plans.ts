@@ -28,7 +28,7 @@ export interface Call {
   readonly fields: readonly FieldValue[]
 }
 
-/** Planned with the values of a call, without those of references. */
+/** Planned with the values of a call, without the values of references. */
 export interface BoundPart {
   readonly body: BodyInTransaction
   readonly plan: Plan

@@ -46,7 +46,7 @@ export function toOwnRights (request: NamedRequest, error: ServiceError): Servic
   }))
 }
 
-/** By codes whose messages name tables, columns, keys or values: messages without them. */
+/** Messages without the names of tables, columns, keys or values, by the codes whose own messages have them. */
 const MESSAGES = new Map([
   ['INVALID_BODY', 'The request is not possible with these values'],
   ['INVALID_VALUE', 'A value is not accepted here'],

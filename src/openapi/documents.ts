@@ -18,7 +18,8 @@ import { type Operation, securitySchemes } from './operation.ts'
 import { pascalCase, type Schema, type Schemas } from './value-schema.ts'
 import { cacheKeyOf, type DocumentSettings, visibleTables } from './visible.ts'
 
-// A bounded cache of documents, because that of a large database has megabytes and every grant can have its own.
+// A bounded cache of documents, because the document of a large database has megabytes and every grant can have its
+// own.
 
 /** Calls `make` if it is neither cached nor being made. */
 type DocumentCache = (key: string, make: () => Promise<DocumentText>) => Promise<DocumentText>

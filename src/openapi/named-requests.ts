@@ -103,7 +103,7 @@ function describeParameter (
   }
 }
 
-/** The position behind which a select begins. `path`: that of `after`. */
+/** The position behind which a select begins. `path`: of `after`. */
 function positionOf (plans: readonly Plan[], path: ReadonlyArray<string | number>): Schema {
   const plan = plans[typeof path[1] === 'number' ? path[1] : 0]
   return plan?.verb === 'select' ? positionSchema(plan.order.map(({ column }) => column)) : {}

@@ -327,7 +327,7 @@ function nameOf (status: number): string {
   return pascalCase(STATUS_CODES[status] as string)
 }
 
-/** By status. `schema`: the schema of an error response, or a reference to it. */
+/** Responses by status. `schema`: the schema of an error response, or a reference to it. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
     return [

@@ -47,7 +47,7 @@ function fieldsObject ({ properties, required, description }: TObject, part: key
 const ownOfVerb = (verb: Verb, verbs: readonly Verb[]): Own => Object.fromEntries([
   ...Object.keys(OPERATIONS[verb].properties).concat(Object.keys(BODIES[verb].properties))
     .filter((field) => !mayUse(field, verb, verbs)).map((field) => [field, undefined]),
-  // those of an update may be empty beside a list
+  // the filters of an update may be empty beside a list
   ...verb === 'delete' ? [['filters', { minProperties: 1 }]] : []
 ])
 

@@ -10,7 +10,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 
-/** In the order of the catalog, without tables that have no possible verb. */
+/** Tables in the order of the catalog, without those that have no possible verb. */
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()].flatMap((base) => {
     const permissions = permissionsOn(grant, database, base.name)
@@ -60,7 +60,7 @@ const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) 
 /** A grant with all permissions, for public documents and the command line. */
 export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS, requests: '*' })
 
-/** A table whose rows are related to those of another one by only one relation, so that `on` can be omitted. */
+/** A table whose rows are related to another table's by only one relation, so that `on` can be omitted. */
 export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
 
 /** For each table with foreign keys from or to others: the related tables from which the caller may select. */

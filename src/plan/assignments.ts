@@ -159,7 +159,7 @@ export function findDefaulted (table: Table): Column | undefined {
 /**
  * Refuses null for NOT NULL columns, as the database should: MySQL would store the next AUTO_INCREMENT number instead
  * or, with some settings, the current time in a TIMESTAMP column. Called when the plan is complete, because refusals of
- * the database come after those of the service. @throws NOT_NULL_VIOLATION
+ * the database come after refusals of the service. @throws NOT_NULL_VIOLATION
  */
 export function refuseNulls (assignments: readonly Assignment[], path: Path): void {
   for (const { column, parameter, operator } of assignments) {

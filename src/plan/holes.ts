@@ -65,7 +65,7 @@ export function oneMore (number: number): number {
   return given instanceof Hole ? given.also((value) => (value as number) + 1) as never : number + 1
 }
 
-/** In a body, never an operator, a form or a reference, whatever it looks like. */
+/** Stands for a value in a body, which is never an operator, a form or a reference, whatever it looks like. */
 export class StandIn {
   readonly #holes: Holes | undefined
   readonly #key: unknown

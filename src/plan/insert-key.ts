@@ -25,7 +25,10 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
       rows.every((row) => givenValue(row, column) !== null || (!column.nullable && row.columns.includes(column)))
   )
 
-/** By it the insert reads the rows that it returns. @throws NOT_SUPPORTED if the values of no unique key are known */
+/**
+ * Adds the key by which the insert reads the rows that it returns. @throws NOT_SUPPORTED if the values of no unique key
+ * are known
+ */
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)

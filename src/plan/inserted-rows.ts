@@ -23,8 +23,8 @@ function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
 }
 
 /**
- * In the order of the table, so that the order in the request does not change the statement. @throws INVALID_BODY if no
- * unique key has exactly these columns
+ * The key in the order of the table, so that its order in the request does not change the statement. @throws
+ * INVALID_BODY if no unique key has exactly these columns
  */
 export function planKey (names: readonly string[], table: Table, path: Path): Column[] {
   const named = new Set(names)

@@ -117,7 +117,7 @@ function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' 
 const planColumns = ({ columns }: MemberBody, table: Table, path: Path): readonly Column[] =>
   columns?.map((name, index) => getColumn(table, name, [...path, 'columns', index])) ?? table.visibleColumns
 
-/** Without columns that are equal in all related rows, because MariaDB would sort by them again. */
+/** Leaves out columns that are equal in all related rows, because MariaDB would sort by them again. */
 function planManyOrder (
   { orderBy }: MemberBody,
   { table, path, on, members, equalColumns, limits }: Pick<ManyMember, 'table' | 'on' | 'members'> & {
@@ -145,7 +145,7 @@ function planManyOrder (
 }
 
 // Lays out the cells of the rows that a statement with members returns: the columns of the row, then those that only
-// the service needs, then those of joined members. `src/sql` selects them, `src/response` writes them.
+// the service needs, then the cells of joined members. `src/sql` selects them, `src/response` writes them.
 
 /** `table`: its index in the statement. */
 export interface Cell { readonly column: Column, readonly table: number }
@@ -182,11 +182,11 @@ export interface Cells {
   readonly cells: readonly Cell[]
   readonly joined: readonly Joined[]
   readonly row: RowCells
-  /** Those of `row` and of joined rows with statements of their own. */
+  /** Members of `row` and of joined rows that need statements of their own. */
   readonly links: readonly LinkCells[]
 }
 
-/** The rows of a select, those that a write returns, and those of a member with statements of its own. */
+/** The rows of a select, of `returning`, and of a member with statements of its own. */
 type Rows = SelectPlan | Returned | ListMember
 
 const layouts = new WeakMap<Rows, Cells>()

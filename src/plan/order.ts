@@ -22,7 +22,7 @@ const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 /** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */
 const NO_NAME = /^$|[^\p{L}\p{M}\p{N}_$]/u
 
-/** By the column, its direction; or a member with such a term, or paths in JSON. */
+/** A direction by its column; or a member with such a term, or paths in JSON. */
 interface Term { readonly [name: string]: string | Term }
 
 export interface OrderScope {
@@ -263,10 +263,7 @@ function readPosition (column: Column, given: unknown): Value | Hole | null {
   return null
 }
 
-/**
- * How positions hold the values of the column, if it can have others than those of its type. A rowid is always an
- * integer.
- */
+/** How positions hold the values of the column, if it can have others than its type. A rowid is always an integer. */
 const positionsOf = ({ type, autoIncrement }: Column): Positions | undefined =>
   autoIncrement ? undefined : type.positions
 

@@ -287,7 +287,7 @@ export interface ManyMember extends MemberOf {
   readonly kind: 'many'
   readonly columns: readonly Column[]
   readonly members: readonly Member[]
-  /** Without the columns that have the same value in all related rows. */
+  /** Has no columns that have the same value in all related rows. */
   readonly order: readonly Order[]
   /** The most related rows of each row. */
   readonly limit: number
@@ -311,7 +311,7 @@ export type ListMember = ManyMember | ComputedMember
 
 export interface MemberIndex {
   readonly index: Index
-  /** In it the columns of `on` are read together with the order; undefined if the index does not have the order. */
+  /** The columns of `on` are read in it together with the order; undefined if the index does not have the order. */
   readonly direction: Order['direction'] | undefined
 }
 
@@ -347,7 +347,7 @@ export interface InsertPlan extends Common, WriteOptions {
   readonly conflict?: Conflict | undefined
   /** The response says what became of each row. */
   readonly outcomes?: true
-  /** By the columns of rows (src/plan/writes.ts). Empty until the plan is complete. */
+  /** How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete. */
   readonly writes: ReadonlyMap<readonly Column[], Writes>
   /** Unique; the rows to return are found by it. */
   readonly key?: readonly Column[]
@@ -355,7 +355,7 @@ export interface InsertPlan extends Common, WriteOptions {
   readonly isNumbered?: true
 }
 
-/** For rows with the same columns. It depends on no value, so requests share it. */
+/** How rows with the same columns are written. It depends on no value, so requests share it. */
 export interface Writes {
   /**
    * `insert`: the row is new. `guarded`: by the statement of an upsert. `look-up`: the row that exists is found by the
@@ -407,7 +407,7 @@ export function givenValue ({ columns, parameters }: PlannedRow, column: Column)
   return parameters[columns.indexOf(column)] ?? null
 }
 
-/** Of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
+/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
 export function boundValue (parameter: Given | undefined): Parameter {
   if (parameter === undefined || parameter instanceof Hole || isMoment(parameter)) {
     throw new Error('a value of the plan has not been bound')

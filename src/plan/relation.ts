@@ -20,7 +20,7 @@ export function isOne (table: Table, on: readonly Pair[], equalColumns?: EqualCo
   )
 }
 
-/** Or finds the only relation by foreign keys. @throws INVALID_BODY */
+/** Without `on`, the only relation by foreign keys. @throws INVALID_BODY */
 export function planOn (
   on: Readonly<Record<string, string>> | undefined,
   {

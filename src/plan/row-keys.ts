@@ -9,7 +9,7 @@ import { type Assignment, boundValue } from './plan.ts'
 const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
 
 /**
- * Those of the catalog's table, because the answer does not show them: the primary key, then those of NOT NULL columns,
+ * Keys of the catalog's table, because the response does not show them: the primary key, then keys of NOT NULL columns,
  * then others, with fewer columns first. Keys with an expression, the beginning of a text or a column that cannot be
  * compared are left out.
  */
@@ -83,7 +83,7 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
     const given = assigned.get(column)
     if (given === undefined) return isUnchanged(column)
     const { operator, parameter } = given
-    // null for a NOT NULL column is refused later (create-plan.ts)
+    // null for a NOT NULL column is refused later (src/verbs/index.ts)
     return operator === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
   const find = (isUsable: (column: Column) => boolean, nullable: boolean) =>

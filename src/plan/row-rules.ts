@@ -29,7 +29,7 @@ export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
   )
 }
 
-/** With the values that the rules give; the rows must satisfy them. @throws PERMISSION_DENIED */
+/** Adds the values that the rules give; the rows must satisfy them. @throws PERMISSION_DENIED */
 export function restrictInsert (plan: InsertPlan): InsertPlan {
   const { table: { granted } } = plan
   if (granted === undefined) return plan
@@ -61,7 +61,7 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
 }
 
 /**
- * Of an upsert, where a row that exists may get or keep other values: MySQL looks for their parents first, so that a
+ * For an upsert, where a row that exists may get or keep other values: MySQL looks for their parents first, so that a
  * hidden one must be refused as well.
  */
 function checksOfGiven (plan: InsertPlan | UpdatePlan, { parents, ...granted }: GrantedAccess): ForeignKeyCheck[] {
@@ -94,7 +94,7 @@ function checkUpdate (rules: readonly Rule[], assignments: readonly Assignment[]
   }
 }
 
-/** With the values that rules give to omitted columns; undefined if the row does not satisfy the rules. */
+/** Adds the values that rules give to omitted columns; undefined if the row does not satisfy the rules. */
 function completeRow (rules: readonly Rule[], assignments: readonly Assignment[]): Assignment[] | undefined {
   const completed = [...assignments]
   for (const rule of rules) {
@@ -185,7 +185,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   }
 }
 
-/** Whether rows can be found after they were inserted; those of an upsert by the key of the conflict. */
+/** Whether rows can be found after they were inserted; for an upsert by the key of the conflict. */
 function isFoundAgain ({ table, rows, conflict }: InsertPlan): boolean {
   if (conflict === undefined) return rows.every((row) => findInsertKey(table, [row]) !== undefined)
   if (keepsKey(conflict)) return true

@@ -1,4 +1,4 @@
-/** On one column: as a condition, and as a test of a written value. */
+/** A rule on one column: as a condition, and as a test of a written value. */
 import { type Column, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
 import { isSame, type Parameter, type Value } from '../types/column-type.ts'
 import { isMoment, readMoment } from '../types/moment.ts'

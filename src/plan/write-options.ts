@@ -94,7 +94,7 @@ export interface RequestLimits extends PlanLimits {
   readonly operations: number
   /** Rows of a stream; any number if omitted. */
   readonly streamRows?: number | undefined
-  /** Of a row of an import, in bytes, and the number of rows; any number if omitted. */
+  /** Size of a row of an import, in bytes, and the number of rows; any number if omitted. */
   readonly importRow: number
   readonly importRows?: number | undefined
 }
@@ -115,8 +115,8 @@ export function requireUndoable (table: Table, path: string): void {
 const NONE = Object.freeze({})
 
 /**
- * Those that make one statement not enough. @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else is
- * planned
+ * The options that make one statement not enough. @throws COLUMN_NOT_FOUND, NOT_SUPPORTED: to be called when all else
+ * is planned
  */
 export function planWriteOptions (
   { returning, dryRun, expect }: Pick<InsertBody, 'returning' | 'dryRun'> & Pick<UpdateBody, 'expect'>,

@@ -60,7 +60,7 @@ function findFacts (table: Table): WriteFacts {
   })
 }
 
-/** The columns that an upsert writes to a row that exists. `columns`: those of the new row. */
+/** The columns that an upsert writes to a row that exists. `columns`: of the new row. */
 export function writtenColumns ({ key, set }: Conflict, columns: readonly Column[]): readonly Column[] {
   switch (set.kind) {
     case 'given': return columns.filter((column) => !key.includes(column) && set.except?.has(column) !== true)
@@ -190,7 +190,7 @@ function decideMiscounted (
 }
 
 /**
- * In the named key, the database gives a new number to a row that omits it, which is inserted; undefined if a trigger
+ * The column of the named key in which the database gives a new number to a row that omits it; undefined if a trigger
  * may give it the number of a row that exists.
  */
 const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
@@ -207,9 +207,9 @@ function findReported (table: Table, isComputed: boolean): Column | undefined {
 }
 
 /**
- * MySQL reports the value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but that of an unchanged row of a
- * table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may consider
- * different values equal.
+ * MySQL reports the value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but the value of an unchanged row of
+ * a table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may
+ * consider different values equal.
  */
 function mayReadId (table: Table, { key }: Conflict): boolean {
   const { identity } = table

@@ -28,7 +28,7 @@ interface Checked {
   readonly path?: Path
   /** Set if the object has a verb. */
   readonly verb?: Verb
-  /** Continues the message `"field" must be …` of fields that are not those of bodies. */
+  /** Continues the message `"field" must be …` of fields that are not fields of bodies. */
   readonly expected?: Readonly<Record<string, string>> | undefined
   readonly part?: Part
 }
@@ -165,7 +165,7 @@ const NAMES = 'RowQueryNames'
 const VALUES = 'RowQueryValues'
 /** A list of such objects, for each of which TypeBox would look their kind up. */
 const ROWS = 'RowQueryRows'
-/** An object of few keys. TypeBox would list those of one with many several times. */
+/** An object of few keys. TypeBox would list the keys of one with many several times. */
 const FEW = 'RowQueryFew'
 
 TypeRegistry.Set<TObject>(VALUES, ({ minProperties = 0 }, value) =>
@@ -651,7 +651,7 @@ export function findAggregateError (
   return undefined
 }
 
-/** In its filters, those of aggregates, then in `include`, in their order. */
+/** In its filters, in filters of aggregates, then in `include`, in their order. */
 export function namedTables (body: Body, depth: number): readonly NamedTable[] {
   const named: NamedTable[] = []
   if (body.verb !== 'insert' && body.filters !== undefined) nameRelated(body.filters, ['filters'], depth, named)

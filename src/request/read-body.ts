@@ -6,9 +6,7 @@ import { bodyIncomplete, bodyInPieces, bodyTooLarge, invalidRequest, overloaded 
 
 const LEAST = 256
 
-/**
- * How many bytes parts may count beyond those that they have, if nothing allows more: those of 4112 parts of one byte.
- */
+/** How many bytes parts may count beyond their own, if nothing allows more: 4112 parts of one byte. */
 const MAX_PADDING = 1_048_576
 
 // The memory of request bodies that have been received, in part or in full, and have no response yet.

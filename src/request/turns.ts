@@ -5,8 +5,8 @@ export const LARGE = 65_536
 const waiting: Array<() => void> = []
 
 /**
- * In a turn of the event loop in which no other large body works. Node would call all that has arrived in one turn, and
- * everything else would wait for their sum.
+ * Works in a turn of the event loop in which no other large body does. Node would call all that has arrived in one
+ * turn, and everything else would wait for their sum.
  */
 export function inOwnTurn (work: () => void): void {
   if (waiting.push(work) === 1) setImmediate(takeTurn)

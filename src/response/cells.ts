@@ -73,9 +73,9 @@ const NULL = Buffer.from('null')
 const LONG = 512
 
 /**
- * Writes the row in `bytes` from `offset` to `end`, without values behind those of its columns. Because it runs for
- * every value of every response, it is one function that keeps its position in local variables and reserves memory once
- * per row. @throws UNREADABLE_VALUE
+ * Writes the row in `bytes` from `offset` to `end`, without values behind its columns. Because it runs for every value
+ * of every response, it is one function that keeps its position in local variables and reserves memory once per row.
+ * @throws UNREADABLE_VALUE
  */
 export function writeBytes (
   output: Output,

@@ -190,7 +190,7 @@ export class ResponseBudget implements MemoryBudget {
     this.#used -= bytes
   }
 
-  /** The memory for the next part of a response that holds `before` bytes already; sizes are those of the whole. */
+  /** The memory for the next part of a response that holds `before` bytes already; sizes are of the whole. */
   after (before: number): MemoryBudget {
     return {
       largest: this.largest - before,

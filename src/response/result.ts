@@ -17,7 +17,7 @@ export interface RowCounts {
   readonly inserted: number
   readonly updated: number
   readonly unchanged: number
-  /** The number that the database gave to the first row, or that of the row that already existed. */
+  /** The number that the database gave to the first row, or the number of the row that already existed. */
   readonly insertId: string | undefined
   /** See StatementResult. */
   readonly existing?: DriverValue | null | undefined

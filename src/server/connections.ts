@@ -222,8 +222,8 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isImporting(socket)) return
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
-  // the error is in the body of an answered request, and the client would take a second answer for that of the next
-  // request
+  // the error is in the body of an answered request, and the client would take a second response for the response to
+  // the next request
   if (
     running == null
       ? socket.parser?.incoming?.complete === false

@@ -83,7 +83,7 @@ export interface CreateServerOptions {
   readonly logFormat?: LogFormat
   /** Whether metrics are served by a separate app. */
   readonly metricsApart?: boolean
-  /** Returns the metrics of all workers, which `/metrics` then shows instead of those of this process. */
+  /** Returns the metrics of all workers, which `/metrics` then shows instead of this process's own. */
   readonly allMetrics?: (() => Promise<string>) | undefined
   /** Default: standard output. */
   readonly logStream?: LogStream

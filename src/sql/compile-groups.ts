@@ -38,7 +38,7 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   const own = derived?.own ?? source
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(own.token(each))
   const [only] = aggregates
-  // with a condition on all rows, and not on those of the aggregate, SQLite finds `$max` by an index
+  // with a condition on all rows, and not on the rows of the aggregate, SQLite finds `$max` by an index
   const ownRows =
     only === undefined || columns.length > 1 || only.condition !== undefined ? undefined : ownValues(only, own)
   const computed = (each: ComputedColumn) =>
@@ -100,7 +100,7 @@ const countingVisible = (each: ComputedColumn, condition: Condition): ComputedCo
     : { ...each, sql: countedRows(condition, each.sql) }
 
 /**
- * No column of the tables has them, because HAVING prefers columns to aliases: any on SQLite, those of GROUP BY on
+ * No column of the tables has them, because HAVING prefers columns to aliases: any on SQLite, aliases of GROUP BY on
  * MySQL.
  */
 function createAlias (tables: readonly Table[]): (index: number) => string {

@@ -177,9 +177,9 @@ export function ownValues (
 }
 
 /**
- * It begins with the columns that the filters hold equal, followed by those of the order, all in the same or all in the
- * opposite direction. Undefined if there is none, or if the filters name other columns, so that another index may find
- * fewer rows.
+ * It begins with the columns that the filters hold equal, followed by the columns of the order, all in the same or all
+ * in the opposite direction. Undefined if there is none, or if the filters name other columns, so that another index
+ * may find fewer rows.
  */
 export function findIndex (
   { table, page, condition, order }: SelectPlan,

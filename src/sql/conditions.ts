@@ -311,8 +311,8 @@ const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
 
 /**
  * `(select 1 from <table> where <on> and … limit 1) is not null`: with `exists`, both servers would read all rows that
- * it can find first. The index of `on` is named because an optimizer may prefer that of another condition, and read
- * rows that are related to others.
+ * it can find first. The index of `on` is named because an optimizer may prefer the index of another condition, and
+ * read rows that are related to others.
  */
 function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBool> {
   const { negated, offset, table, on, condition, index } = exists
@@ -357,8 +357,8 @@ function compileInView (
 }
 
 /**
- * SQLite: the collation by which the column of a view is compared with that of a table, which the database knows by
- * the latter.
+ * SQLite: the collation by which the column of a view is compared with the column of a table, which the database knows
+ * by the latter.
  */
 export const collationOf = ({ column, other }: Pair): RawBuilder<unknown> =>
   other.collation === undefined && column.collation !== undefined ? sql` collate ${sql.id(column.collation)}` : sql``

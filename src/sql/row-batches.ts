@@ -71,9 +71,9 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
 }
 
 /**
- * The number of each row is known if the answer has it (`returning`), and otherwise that of the first. Rows that one
- * statement numbers have consecutive numbers, unless some of them already have a number, exist, or are numbered by a
- * trigger; a trigger of SQLite may insert rows in between.
+ * The number of each row is known if the response has it (`returning`), and otherwise the number of the first row. Rows
+ * that one statement numbers have consecutive numbers, unless some of them already have a number, exist, or are
+ * numbered by a trigger; a trigger of SQLite may insert rows in between.
  */
 export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
   const { table, rows, conflict, key } = plan

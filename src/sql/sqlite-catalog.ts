@@ -16,7 +16,7 @@ const ordinary = db
   .where('schema', '=', lit('main'))
   .where('type', 'in', [lit('table'), lit('view')])
 
-/** Tables and views of the file, without those of SQLite itself (`sqlite_sequence`). */
+/** Tables and views of the file, without SQLite's own (`sqlite_sequence`). */
 const objects = db
   .selectFrom('sqlite_schema')
   .select(['name', 'type', 'sql'])

@@ -90,7 +90,7 @@ function poolsOf (databases: ReadonlyMap<string, Database>): Array<readonly [Lab
   )
 }
 
-/** Returns the collector of those of requests. */
+/** Returns the collector of the metrics of requests. */
 export function addMetrics (registry: Registry, databases: ReadonlyMap<string, Database>): Collector {
   addBuildInfo(registry)
   addDatabaseMetrics(registry, databases)

@@ -29,9 +29,8 @@ export interface StreamEnd {
 }
 
 /**
- * The record of one request. Times are those of `performance.now()`, or 0 if not reached. Names come from the
- * configuration and the catalog, never from the request alone, because clients could otherwise create any number of
- * metric labels.
+ * The record of one request. Times are by `performance.now()`, or 0 if not reached. Names come from the configuration
+ * and the catalog, never from the request alone, because clients could otherwise create any number of metric labels.
  */
 export class RequestRecord {
   readonly startedAt = performance.now()
@@ -41,7 +40,7 @@ export class RequestRecord {
   executedAt = 0
   endedAt = 0
 
-  /** Whether the log has a line for it: that of the request log, or that of the end of a stream or import. */
+  /** Whether the log has a line for it: a line of the request log, or of the end of a stream or import. */
   isLogged: boolean
   /** Whether the times of planning and compiling are needed, which requires more readings of the clock. */
   readonly isDetailed: boolean

@@ -1,6 +1,6 @@
 /**
- * Counts are integers; sums and averages of integers and decimals are exact decimals, those of floats are doubles;
- * `$min` and `$max` have the type of their column.
+ * Counts are integers; sums and averages of integers and decimals are exact decimals, of floats doubles; `$min` and
+ * `$max` have the type of their column.
  */
 import { Type } from '@sinclair/typebox'
 import {
@@ -34,7 +34,7 @@ export const MAX = sqlOf`max(${COLUMN})${FILTER}`
 /** Digits of a DECIMAL, in total and after the point (MySQL manual, "DECIMAL Data Type Characteristics"). */
 const MAX_PRECISION = 65
 const MAX_SCALE = 30
-/** Digits of an average beyond those of its column: `div_precision_increment` (session-settings.ts). */
+/** Digits of an average beyond its column's: `div_precision_increment` (session-settings.ts). */
 const MORE_DIGITS = 4
 /** Decimal digits of 2^64, the most rows. */
 const DIGITS_OF_COUNT = 20

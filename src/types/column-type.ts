@@ -82,7 +82,7 @@ export const includesLevel = (level: Comparison, other: Comparison): boolean =>
   COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
 
 /**
- * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals that of
+ * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals the text of
  * `write`. `plain`: unchanged; `quoted`: in quotes; `escaped`: in quotes, with JSON escapes; `moment`: in quotes, with
  * a `T` between date and time; `instant`: as `moment`, with a `Z` at the end; `json`: unchanged if the bytes are valid
  * JSON, otherwise `escaped`.
@@ -114,7 +114,7 @@ export interface Positions {
   readonly read: (value: unknown) => Value
   /** `read` returns the value exactly from the text. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
-  /** The pattern of texts that `read` accepts, if it is another one than that of the schema. */
+  /** The pattern of texts that `read` accepts, if the schema has another one. */
   readonly pattern?: string
   /**
    * For a value that the server refuses as a constant, and compares as a text only: two others that it accepts, a lower

@@ -87,7 +87,7 @@ export function requireMysqlNumber (text: string): void {
   if (wholeNumber(text, signed.min, unsigned.max) === undefined) requireDouble(text)
 }
 
-/** A whole number in JSON of at most 20 digits, which are those of 64 bits: a bigint of a million takes long. */
+/** A whole number in JSON of at most 20 digits, as 64 bits have: a bigint of a million takes long. */
 const WHOLE = /^-?\d{1,20}$/
 
 /** Returns the number as a bigint if it is an integer within the bounds. */

@@ -19,7 +19,7 @@ import { integerBounds } from './integer.ts'
 const INTEGER_DIGITS = 19
 /** Of a scaled integer: every DECIMAL that the service writes has at most 15. */
 const MAX_SCALE = 15
-/** Digits of an average beyond those of its column, as in MySQL. */
+/** Digits of an average beyond its column's, as in MySQL. */
 const MORE_DIGITS = 4
 /** Digits before the point that an operand of `having` can have. */
 const WHOLE_DIGITS = 20

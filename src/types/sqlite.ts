@@ -230,7 +230,7 @@ const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREME
 
 const unpadded = { scale: 6, padded: false }
 
-/** By the number in a declaration, the scale of a time; the last number is that of a decimal. */
+/** By the number in a declaration, the scale of a time; the last number is the scale of a decimal. */
 const byLength = (name: string) => ({ length }: TypeFacts): string => `${name} ${length ?? ''}`
 const related = (name: string) => (): string => name
 
@@ -398,7 +398,7 @@ const NEGATIVE_ZERO = '-0'
 
 function nameClass (value: DriverValue): string {
   if (typeof value === 'number' && !Number.isInteger(value)) return jsonNumber(value)
-  // the digits of a large float are not those of the integer with the same value
+  // the digits of a large float are not the digits of the integer with the same value
   if (typeof value === 'number') return JSON.stringify({ $number: value.toExponential() })
   if (typeof value === 'bigint') return JSON.stringify({ $number: String(value) })
   if (typeof value === 'string') return JSON.stringify({ $text: value })

@@ -250,7 +250,7 @@ function utc (
 
 // By parts of time rows are grouped: numbers of years, and texts that sort by time.
 
-/** Name -> pattern and an example. Weeks are those of ISO 8601; a date with zero parts has none. */
+/** Name -> pattern and an example. Weeks are of ISO 8601; a date with zero parts has none. */
 const texts = {
   $month: ['^\\d{4}-(0\\d|1[0-2])$', '2026-11'],
   $week: ['^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'],

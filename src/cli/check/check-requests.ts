@@ -7,7 +7,7 @@ import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/write-options.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
 
-/** `requests`: those of the database of this catalog. */
+/** `requests`: of the database of this catalog. */
 export function checkRequests (
   requests: readonly NamedRequest[],
   { catalog, grants, limits, prefix }: {

@@ -44,7 +44,7 @@ export interface Granted {
   /** `token "reports"`. */
   readonly label: string
   readonly grant: Grant
-  /** Whether the claims are known: the entry of a token has them, but those of a role come with each JWT. */
+  /** Whether the claims are known: the entry of a token has them, but the claims of a role come with each JWT. */
   readonly knowsClaims: boolean
   /** Whether it is a role of named requests, which nobody has as a caller. */
   readonly isOfRequests?: true

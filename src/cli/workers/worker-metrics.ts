@@ -6,7 +6,7 @@ import { addLogMetric } from '../../telemetry/prometheus.ts'
 /** The metrics of one process, as `registry.getMetricsAsJSON()` returns them. */
 export type Snapshot = Array<MetricObjectWithValues<MetricValue<string>>>
 
-/** For the metrics of a worker, in milliseconds; later its previous ones are used. */
+/** How long to wait for the metrics of a worker, in milliseconds; later its previous ones are used. */
 const PATIENCE = 1000
 
 export interface MeasuredWorker {

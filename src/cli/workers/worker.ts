@@ -20,7 +20,7 @@ const SCRAPE_TIME = 5000
 const tell = (message: ToPrimary, sent = (): void => {}): void => { process.send?.(message, sent) }
 
 let server: Server | undefined
-/** Those of the last reload that had any; undefined while those of the start are in use. */
+/** The grants of the last reload that had any; undefined while the grants of the start are in use. */
 let grants: ConfiguredGrants | undefined
 let shutDown = (): void => process.exit(0)
 let isShuttingDown = false

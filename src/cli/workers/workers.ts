@@ -31,7 +31,7 @@ interface Handle {
   close (): void
 }
 
-/** A message by which Node sends a connection to a worker, and that of the worker which has taken it. */
+/** A message by which Node sends a connection to a worker, and the message of the worker which has taken it. */
 interface ClusterMessage { readonly act?: string, readonly seq?: number, readonly ack?: number }
 
 export class Accepting {
@@ -288,7 +288,7 @@ function withGrants (
   return { ...config, ...grants }
 }
 
-/** Writes whole lines, so that those of several workers do not mix. */
+/** Writes whole lines, so that lines of several workers do not mix. */
 function forwardLines ({ stdout }: ChildProcess, output: LogStream): void {
   let rest = ''
   stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -222,7 +222,7 @@ function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[])
 const MOMENT = 5000
 
 /**
- * `timeout`: the limit of the stream, in milliseconds; that of statements applies until the first row. @throws
+ * `timeout`: the limit of the stream, in milliseconds; the limit of statements applies until the first row. @throws
  * Retryable or StaleCatalog; what the sink throws
  */
 async function runStream (run: Run<{

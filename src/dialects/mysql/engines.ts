@@ -15,7 +15,7 @@ export interface ServerEngine {
   readonly writesAt: Isolation
   /** Whether answers report changed variables, if the session asks for it. */
   readonly tracks: boolean
-  /** Those (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
+  /** Settings (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
   readonly settings: Readonly<Record<string, string | undefined>>
   /** Variables that it accepts and returns but ignores, with what that means. */
   readonly ignores: Readonly<Record<string, string>>

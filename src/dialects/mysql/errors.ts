@@ -13,7 +13,7 @@ import {
   rowIsReferenced, uniqueViolationOf
 } from '../dialect.ts'
 
-/** Errors of the server have a number, those of the connection only a code. */
+/** Errors of the server have a number, errors of the connection only a code. */
 export interface MysqlError extends Error { errno?: number, code?: string, sqlState?: string, fatal?: boolean }
 
 type Refuse = (statement: Statement, error: MysqlError) => Error
@@ -179,8 +179,8 @@ const byNumber = new Map(
 )
 
 /**
- * By the class of the SQLSTATE (its first two characters). Triggers and routines cause 02, 20, 21, 24, 2F, 0K and 45;
- * XA is a transaction that was rolled back.
+ * Errors for other numbers, by the class of the SQLSTATE (its first two characters). Triggers and routines cause 02,
+ * 20, 21, 24, 2F, 0K and 45; XA is a transaction that was rolled back.
  */
 const byClass = new Map<string, Refuse>([
   ...['02', '0K', '20', '21', '23', '24', '2F', '44', '45'].map((each): [string, Refuse] => [each, raised]),
@@ -228,7 +228,7 @@ export function isLost (error: MysqlError): boolean {
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
   sqlState === undefined && code === undefined && fatal === true
 
-/** Converts an error without a code: only that of a closed connection is expected. */
+/** Converts an error without a code: only a closed connection is expected. */
 export const ofClosed = (error: MysqlError): Error => wasNotSent(error) ? databaseUnavailable() : error
 
 /** A plugin, such as Group Replication, has refused the COMMIT (ER_RUN_HOOK_ERROR). */
@@ -279,7 +279,7 @@ function changedInPart ({ name }: Table): ServiceError {
   })
 }
 
-/** They occur before the first row is changed, unless a trigger raises them. */
+/** Errors that occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 
 /**
@@ -423,7 +423,7 @@ function foreignKeysIn (message: string, { name: table, foreignKeys, outerKeys =
 
 /**
  * Reads the key of a row that refers to another one from such a message. A key of another database has the name of this
- * one before that of the table.
+ * one before the name of the table.
  */
 function referringKeyIn (message: string): { readonly table: string, readonly name: string } | undefined {
   const [, table, name] = REFERRING.exec(message) ?? []

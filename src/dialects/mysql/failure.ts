@@ -47,7 +47,7 @@ export function toFailure (
   { pool, session, statement, request: { client, transaction }, isStopped }: {
     readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
     readonly session: Session
-    /** The statement that failed: that of the request, or the confirmation before it. */
+    /** The statement that failed: the request's, or the confirmation before it. */
     readonly statement: Statement
     readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
     /** Whether the service stopped the statement. */
@@ -85,7 +85,7 @@ const PATIENCE = 5000
 
 /**
  * "Error on session 35. Transaction of size … exceeds specified limit …", of this connection and within the last
- * seconds. The time zone of the column is that of the session.
+ * seconds. The column is in the time zone of the session.
  */
 const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 'MY-011608'
   and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`

@@ -21,8 +21,8 @@ export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 const NO_SUCH_THREAD = 1094
 
 /**
- * By a new connection, because the pool may be exhausted. The server must be the same one, up since the statement was
- * sent (`since`): otherwise the thread id may belong to another client.
+ * Kills by a new connection, because the pool may be exhausted. The server must be the same one, up since the statement
+ * was sent (`since`): otherwise the thread id may belong to another client.
  */
 function killStatement (
   { connection: { threadId }, address, host, server, engine }: Session,

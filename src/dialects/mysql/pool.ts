@@ -136,7 +136,7 @@ export function createMysqlPool (
   const counted = new Set<Session>()
   let closed = false
   let newest: MysqlPool['newest']
-  /** Attempts to connect that run, and those of them that no longer count. */
+  /** Attempts to connect that run, and attempts that no longer count. */
   let opening = 0
   const slow = new Set<symbol>()
   /** Attempts since the start, and whether the last one failed. */
@@ -146,7 +146,7 @@ export function createMysqlPool (
 
   const isPast = ({ epoch }: Session): boolean => epoch !== failover.epoch
 
-  /** Those that count towards `size`: not those being stopped on a server of an earlier epoch. */
+  /** Sessions that count towards `size`: none that is being stopped on a server of an earlier epoch. */
   const open = (): number => counted.size - [...stopping].filter(isPast).length
 
   const uncount = (session: Session): void => {

@@ -24,9 +24,9 @@ export const SETTINGS: readonly Setting[] = [
   // Literals are written in UTF-8 and results are read as UTF-8, whatever the server's default and init_connect say.
   { name: 'character_set_client', value: 'utf8mb4' },
   { name: 'character_set_results', value: 'utf8mb4' },
-  // Also sets character_set_connection. The collation of a column has precedence over that of a literal. An expression,
-  // such as a column of a view, may have none: a binary collation compares it exactly, another one may be an illegal
-  // mix (1267).
+  // Also sets character_set_connection. The collation of a column has precedence over the collation of a literal. An
+  // expression, such as a column of a view, may have none: a binary collation compares it exactly, another one may be
+  // an illegal mix (1267).
   { name: 'collation_connection', value: 'utf8mb4_bin' },
   // Strict for every engine, so nothing is truncated or clipped. Without NO_ZERO_DATE, so that a zero date that a
   // select returned can be written again. NO_AUTO_VALUE_ON_ZERO, so that 0 in an AUTO_INCREMENT column stays 0. Without
@@ -47,7 +47,7 @@ export const SETTINGS: readonly Setting[] = [
   { name: 'foreign_key_checks', value: '1' },
   { name: 'unique_checks', value: '1' },
   { name: 'check_constraint_checks', value: '1', only: 'mariadb' },
-  // Otherwise the server may truncate results without an error, including those of the catalog.
+  // Otherwise the server may truncate results without an error, including results of the catalog.
   { name: 'sql_select_limit', value: UNLIMITED },
   // Otherwise the server may refuse statements by their estimated rows. sql_big_selects comes last, because setting
   // max_join_size changes it.

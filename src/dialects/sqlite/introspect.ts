@@ -20,8 +20,8 @@ import { quoted } from './statements.ts'
 export type Ask = (sql: string, ...parameters: string[]) => Promise<object[]>
 
 /**
- * Of a select: the table that each column is read from, null for an expression, and its declared type, null if there is
- * none. May be empty.
+ * Describes the columns of a select: the table that each is read from, null for an expression, and its declared type,
+ * null if there is none. May be empty.
  */
 export type Describe = (sql: string) => Promise<
   ReadonlyArray<Readonly<Record<'table' | 'column' | 'type', string | null>>>
@@ -250,7 +250,7 @@ async function columnsOf (
 }
 
 /**
- * SQLite calls a column of a view BLOB also if it is one without a declared type, as those of a full-text table are,
+ * SQLite calls a column of a view BLOB also if it is one without a declared type, as columns of a full-text table are,
  * which have texts. Such a column gets the type that it has in its table.
  */
 async function withOrigins (
@@ -357,8 +357,8 @@ const withQuotedTexts = (sql: string): string =>
 const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,17})$/
 
 /**
- * In the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in another form
- * than the type's.
+ * The constant in the SQL of a default: `'it''s'`, `-5`. Null for an expression, and for a constant that is stored in
+ * another form than the type's.
  */
 function constantIn (sql: string | null, type: ColumnType): string | null {
   const [, quoted, number = ''] = /^(?:'((?:[^']|'')*)'|([-+]?\d+(?:\.\d+)?))$/.exec(sql ?? '') ?? []

@@ -26,7 +26,7 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
-/** It keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
+/** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
 const NOTE = 'row_query_note'
 
 /** SQLITE_READONLY_DBMOVED */

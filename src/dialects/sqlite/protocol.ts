@@ -1,4 +1,4 @@
-/** Between the service and the process that has a SQLite file open: one reply for each order. */
+/** Messages between the service and the process that has a SQLite file open: one reply for each order. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +32,8 @@ export interface RunOrder extends OnVersion {
   /** First, and undone by an error. */
   readonly begin?: boolean
   /**
-   * Runs the statement for each row, for all or none: the parameters are those of the rows, then those that they share.
+   * Runs the statement for each row, for all or none: the parameters are the values of the rows, then the ones that
+   * they share.
    */
   readonly rows?: RowsOrder | undefined
 }
@@ -41,7 +42,7 @@ export interface RowsOrder {
   readonly count: number
   /** The number of parameters of a row. */
   readonly cells: number
-  /** A statement that inserts a row unless it exists; that of the order then runs for rows that exist. */
+  /** A statement that inserts a row unless it exists; the statement of the order then runs for rows that exist. */
   readonly probe: string | undefined
 }
 
@@ -95,7 +96,7 @@ export interface Reply {
   readonly noted?: DriverValue | null
   /** The indexes in a list of rows neither inserted nor updated. */
   readonly untouched?: readonly number[]
-  /** The rowid of the last insert, as digits; for a list, that of its first row, if it was inserted. */
+  /** The rowid of the last insert, as digits; for a list, the rowid of its first row, if it was inserted. */
   readonly insertId?: string
   /** The error, with its own properties, which would not survive the transfer (SqliteError). */
   readonly error?: {

@@ -37,7 +37,7 @@ export class Session {
   readonly #losing = new Set<(error: Error) => void>()
 
   private constructor (path: string, readsOnly: boolean) {
-    // NODE_OPTIONS may be meant for the service only, such as those of a debugger
+    // NODE_OPTIONS may be meant for the service only, such as a debugger's
     const env = { ...process.env, NODE_OPTIONS: '' }
     const execArgv = ['--disable-warning=ExperimentalWarning'] // Node 22 has one for node:sqlite
     this.#process = fork(PROGRAM, readsOnly ? [path, READS_ONLY] : [path], {

@@ -43,7 +43,7 @@ export async function runWrite (session: Session, given: Statement, begin: boole
     begin,
     rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe }
   })
-  // a row that a trigger has skipped has no number, and SQLite would report that of an earlier insert
+  // a row that a trigger has skipped has no number, and SQLite would report the number of an earlier insert
   const isCertain =
     verb === 'insert' && insertId !== undefined && changes !== 0 && !(await hasOtherKey(session, statement, insertId))
   return {

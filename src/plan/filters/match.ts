@@ -102,7 +102,7 @@ const LETTER = /[\p{L}\p{Nd}]/u
 /** What is between the characters that part a word. */
 const WORDS = /[\p{L}\p{M}\p{Nd}_']+/gu
 
-/** In the language of the engine. A word of which a character parts it is a phrase. */
+/** The text in the language of the engine. A word of which a character parts it is a phrase. */
 function toSearch (text: string, mode: Mode, table: Table): string {
   if (mode === 'boolean') return text
   const phrases = text.split(/\s+/u)
@@ -127,7 +127,7 @@ function requiredMatches (condition: Condition): readonly Match[] {
   return condition.kind === 'match' && !NOT_REQUIRED.some((name) => condition.path.includes(name)) ? [condition] : []
 }
 
-/** For the only search that all rows must pass; undefined if there is none, or several. */
+/** The relevance for the only search that all rows must pass; undefined if there is none, or several. */
 export function findRelevance (condition: Condition): Relevance | undefined {
   const [match, another] = requiredMatches(condition)
   if (match === undefined || another !== undefined) return undefined
@@ -137,7 +137,7 @@ export function findRelevance (condition: Condition): Relevance | undefined {
 const RELEVANCE = computedDoubleType()
 
 /**
- * By this key a write finds its rows on MySQL and MariaDB (src/sql/compile-write.ts). To be called when all else is
+ * A write finds its rows by this key on MySQL and MariaDB (src/sql/compile-write.ts). To be called when all else is
  * planned. @throws NOT_SUPPORTED
  */
 export function requireSearchKey ({ table, condition }: UpdatePlan | DeletePlan): void {

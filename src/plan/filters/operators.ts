@@ -288,7 +288,8 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
 }
 
 /**
- * With `"$case": "ignore"` beside operators. A collation that ignores letter case is enough, and keeps its index.
+ * Plans operators with `"$case": "ignore"` beside them. A collation that ignores letter case is enough, and keeps its
+ * index.
  * @throws INVALID_VALUE, INVALID_BODY
  */
 function planCase ({ column, value, scope, path }: Operand): Condition {

@@ -20,7 +20,7 @@ export interface FilterScope {
   readonly relating?: Relating
   /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
   readonly equalColumns?: EqualColumns | undefined
-  /** Omitted where a value can only be that of the body. */
+  /** Omitted where a value can only come from the body. */
   readonly standIns?: StandIns | undefined
   readonly counted: Counted
 }
@@ -37,11 +37,11 @@ export interface Relating {
 }
 
 /**
- * Of the other table, besides the columns of `on`: they have the same value in all related rows. Filters hold them
+ * Columns of the other table, besides those of `on`, that have the same value in all related rows: filters hold them
  * equal by a plain value or `$eq`, at the top or in `$and`. The planner adds them as it reads the filters.
  */
 export interface EqualColumns {
-  /** They equal a value other than null, so that the request can rely on them. */
+  /** Columns that equal a value other than null, so that the request can rely on them. */
   readonly certain: Set<Column>
   /** Also those that are NULL, or equal a value by the rules of the grant. */
   readonly all: Set<Column>
@@ -86,7 +86,7 @@ export function createFilterScope (table: ColumnScope, limits: FilterLimits): Fi
   return { table, limits, counted: limits.counted ?? startCount(), standIns: limits.standIns }
 }
 
-/** With `$some` and `$none`, for filters that select rows of a table. */
+/** For filters that select rows of a table, which can have `$some` and `$none`. */
 export interface RowScope extends FilterScope { readonly relating: Relating }
 
 /** `table`: of the filters. `level`: of members. */
