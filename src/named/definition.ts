@@ -13,6 +13,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 import { clampNumbers, createBodyCheck, createOperationsCheck } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
 import { copyJson } from '../request/copy-json.ts'
+import { isNow, readOffset } from '../types/moment.ts'
 import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody } from './places.ts'
 
 export interface Declared {
@@ -202,7 +203,8 @@ class Reader {
     const finder: Finder = {
       isOptional: (name) => Object.hasOwn(parameters, name) ? parameters[name]?.optional === true : undefined,
       found,
-      refuse: (path, reason) => this.#refuse(['body', ...path], reason)
+      refuse: (path, reason) => this.#refuse(['body', ...path], reason),
+      depth: this.#known.limits.depth
     }
     if (table !== undefined) readBody(body, [], { ...finder, table })
     else if (Array.isArray(body['operations'])) {
@@ -266,6 +268,7 @@ class Reader {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
       return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
     }
+    if (isNow(value)) this.#checkNow(value.$now, [...path, '$now'])
     for (const { field, isData, isKey, operator } of places) {
       const values = isList ? value as readonly unknown[] : [value]
       if (field === 'after') {
@@ -277,6 +280,14 @@ class Reader {
       } else if (values.includes(null) && (!isData || isKey === true)) {
         this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
       } else if (value === '' && isPart(operator)) this.#refuse(path, 'must not be empty')
+    }
+  }
+
+  #checkNow (operand: unknown, path: Path): void {
+    try {
+      readOffset(operand)
+    } catch (error) {
+      this.#refuse(path, (error as Error).message)
     }
   }
 

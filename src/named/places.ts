@@ -54,6 +54,8 @@ export interface Finder {
   readonly refuse: (path: Path, reason: string) => void
   /** The index of the operation; undefined for a body with a table of its own. */
   readonly operation?: number
+  /** The setting `limits.filterDepth`. */
+  readonly depth: number
 }
 
 type Fields = Record<string, unknown>
@@ -66,6 +68,8 @@ interface Within extends Finder {
   readonly mayLack: boolean
   /** `orderBy` sorts by relevance. */
   readonly isSearched?: boolean
+  /** Whether no parameter may stand here. */
+  readonly isFixed?: boolean
 }
 
 const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
@@ -99,9 +103,9 @@ function take (
   within: Within,
   place: Partial<Place> = {}
 ): void {
-  const { isOptional, found, refuse, table, mayLack } = within
+  const { isOptional, found, refuse, table, mayLack, isFixed } = within
   const value: unknown = (holder as Fields)[key]
-  if (!isParameter(value)) {
+  if (!isParameter(value) || isFixed === true) {
     requireBack(value, path, within)
     return refuseWithin(value, path, within)
   }
@@ -187,6 +191,9 @@ function readCombinator (
   path: Path,
   within: Within
 ): void {
+  if (path.filter((step) => combinators.has(String(step))).length > within.depth) {
+    return within.refuse(path, `is nested deeper than ${within.depth} levels`)
+  }
   const inner = { ...within, mayLack: within.mayLack && key === '$and' }
   switch (form) {
     case 'list':
@@ -227,6 +234,9 @@ function readFields (fields: Fields, path: Path, within: Within): void {
     switch (field) {
       case 'filters':
         readFilters(value, place, within)
+        break
+      case 'having':
+        readFilters(value, place, { ...within, isFixed: true })
         break
       case 'limit':
       case 'offset':

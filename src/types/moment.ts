@@ -67,7 +67,13 @@ export function isNow (value: unknown): value is { readonly $now: unknown } {
 
 /** True or an offset. @throws ValueRefused */
 export function readMoment (operand: unknown, form: MomentForm, use: Moment['use']): Moment {
-  if (operand === true) return Object.freeze({ form, use, months: 0, seconds: 0 })
+  const { months, seconds } = readOffset(operand)
+  return Object.freeze({ form, use, months, seconds })
+}
+
+/** Reads the operand of `$now` without a column. @throws ValueRefused */
+export function readOffset (operand: unknown): Pick<Moment, 'months' | 'seconds'> {
+  if (operand === true) return { months: 0, seconds: 0 }
   const entries = isObject(operand) ? Object.entries(operand) : []
   const other = entries.find(([unit]) => !UNITS.includes(unit))
   if (entries.length === 0 || other !== undefined) throw expected(`true, or an offset of ${UNITS.join(', ')}`)
@@ -77,7 +83,7 @@ export function readMoment (operand: unknown, form: MomentForm, use: Moment['use
     months += amount * (MONTHS.get(unit) ?? 0)
     seconds += amount * (SECONDS.get(unit) ?? 0)
   }
-  return Object.freeze({ form, use, months, seconds })
+  return { months, seconds }
 }
 
 function readAmount (given: unknown): number {

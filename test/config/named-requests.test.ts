@@ -81,6 +81,14 @@ t.test('a request that is right has no line', async (t) => {
   t.same(errorsOf({
     table: undefined, parameters: { x: {} }, body: { operations: [{ ...select, table: 'orders', filters: { id: x } }] }
   }), [])
+  const shown: object[] = [
+    { verb: 'select', aggregates: { n: { $count: '*' } } },
+    { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } },
+    { ...select, include: { items: { aggregates: { n: { $count: '*' } } } } },
+    { verb: 'delete', filters: { id: 1 }, returning: ['id'] },
+    { verb: 'delete', filters: { id: 1 } }
+  ]
+  for (const body of shown) t.same(errorsOf({ as: 'front', body }), [], `all columns are named: ${JSON.stringify(body)}`)
 })
 
 t.test('a parameter in another place is a mistake', async (t) => {
@@ -133,6 +141,20 @@ t.test('a parameter in another place is a mistake', async (t) => {
     [{ verb: 'update', filters: { id: 1 }, data: { n: 1 }, expect: x }, 'body.expect']
   ]
   for (const [body, path] of cases) t.same(inBody(body), [`${path}: ${HERE}`], JSON.stringify(body))
+  const first = { ...select, table: 'orders', filters: { id: x } }
+  const ofWhole: Array<[object, string]> = [
+    [{ operations: x }, 'body.operations: "operations" must be'],
+    [{ operations: [first, x] }, 'body.operations.1.verb: "verb" must be one of'],
+    [{ operations: [first, { ...select, table: x }] }, `body.operations.1.table: ${HERE}`],
+    [{ operations: [first, { ...select, lock: x }] }, `body.operations.1.lock: ${HERE}`],
+    [{ operations: [first], isolation: x }, 'body.isolation: "isolation" must be']
+  ]
+  for (const [body, line] of ofWhole) {
+    const lines = inBody(body, {}, { table: undefined })
+    t.ok(lines.some((each) => each.startsWith(line)), `${JSON.stringify(body)} ${lines.join()}`)
+  }
+  const ruled = { ...role, databases: { shop: { orders: { rows: { id: x } } } } }
+  t.match(errorsOf({ body: select }, { roles: { ...roles, ruled } }), [/^roles\.ruled\.databases\.shop\.orders\.rows/])
   t.same(inBody({ ...select, filters: { id: { $param: 'x', $ref: '/0/id' } } }), [
     'body.filters.id: "$param" must be the only key'
   ])
@@ -206,7 +228,15 @@ t.test('what a parameter says of itself', async (t) => {
     [limit, { maximum: 1001 }, 'parameters.x.maximum: must be from 1 to 1000'],
     [{ ...select, offset: x }, { maximum: 100_001 }, 'parameters.x.maximum: must be from 0 to 100000'],
     [filters, { maximum: 5 }, 'parameters.x.maximum: is only allowed for a limit or an offset'],
-    [{ ...select, after: x }, { default: 1 }, 'parameters.x.default: must be null or a position']
+    [{ ...select, after: x }, { default: 1 }, 'parameters.x.default: must be null or a position'],
+    ...[5, false, {}, { dayz: 1 }].map((operand): [object, object, string] => [
+      filters, { default: { $now: operand } },
+      'parameters.x.default.$now: expected true, or an offset of years, months, days, hours, minutes, seconds'
+    ]),
+    [
+      { verb: 'insert', data: { id: x } }, { default: { $now: { days: 1.5 } } },
+      'parameters.x.default.$now: the parts of an offset must be whole numbers from -100000 to 100000'
+    ]
   ]
   for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line], JSON.stringify(parameter))
   t.same(inBody({ verb: 'insert', data: { id: x } }, { default: null }), [])
@@ -229,6 +259,26 @@ t.test('hostile definitions have a line each', async (t) => {
       { verb: 'insert', data: { id: x } }, { default: deep(3000) },
       'parameters.x.default: is nested deeper than 200 levels'
     ],
+    ...[33, 150].map((levels): [object, object, string] => [
+      { ...select, filters: nested(levels, (inner) => ({ $not: inner }), { id: x }) }, {},
+      `body.filters${'.$not'.repeat(33)}: is nested deeper than 32 levels`
+    ]),
+    [
+      {
+        ...select,
+        include: { items: { columns: ['id'], filters: nested(33, (inner) => ({ $or: [inner] }), { id: x }) } }
+      },
+      {}, `body.include.items.filters${'.$or.0'.repeat(32)}.$or: is nested deeper than 32 levels`
+    ],
+    [
+      {
+        verb: 'select',
+        groupBy: ['id'],
+        filters: { id: x },
+        having: nested(33, (inner) => ({ $and: [inner] }), { id: 1 })
+      },
+      {}, `body.having${'.$and.0'.repeat(32)}.$and: is nested deeper than 32 levels`
+    ],
     [circle, {}, 'body.filters: is nested deeper than 200 levels'],
     [{ verb: 'delete', filters: { id: x, n: undefined } }, {}, 'body: "n" is undefined, which JSON does not have'],
     [{ ...select, filters: { id: x, n: NaN } }, {}, 'body: "n" is NaN, which JSON does not have'],
@@ -247,6 +297,10 @@ t.test('hostile definitions have a line each', async (t) => {
     ]
   ]
   for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line])
+  t.same(inBody({ ...select, filters: nested(32, (inner) => ({ $not: inner }), { id: x }) }), [])
+  t.same(errorsOf(
+    { body: { ...select, filters: { $not: { $not: { id: 1 } } } } }, { limits: { filterDepth: 1 } }
+  ), ['requests.r.body.filters.$not.$not: is nested deeper than 1 levels'])
   t.same(inBody({ verb: 'insert', data: { id: x, j: deep(150) } }), [])
   t.same(
     inBody(JSON.parse('{"verb": "insert", "data": {"__proto__": {"$param": "x"}, "constructor": 1}}')), [],
@@ -314,6 +368,22 @@ t.test('the body, the database and the rights of a request', async (t) => {
       'requests.r.body.dryRun: is not allowed in a named request'
     ],
     [
+      errorsOf({ table: undefined, body: { dryRun: true, operations: [{ ...select, table: 'orders' }] } }),
+      'requests.r.body.dryRun: is not allowed in a named request'
+    ],
+    [
+      errorsOf({
+        table: undefined, body: { operations: [{ verb: 'insert', table: 'orders', data: {}, dryRun: true }] }
+      }),
+      'requests.r.body.operations.0.dryRun: "dryRun" is not allowed in an operation; it belongs beside "operations"'
+    ],
+    [
+      errorsOf({
+        table: undefined, maxAge: 1, body: { operations: [{ ...select, table: 'orders', lock: true }] }
+      }),
+      'requests.r.maxAge: is only allowed with a request that only selects'
+    ],
+    [
       errorsOf({ maxAge: 1, body: { verb: 'insert', data: {} } }),
       'requests.r.maxAge: is only allowed with a request that only selects'
     ],
@@ -352,6 +422,10 @@ t.test('the body, the database and the rights of a request', async (t) => {
   t.match(errorsOf({
     description: 'x'.repeat(2001), body: select
   })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)
+  t.match(
+    inBody({ ...select, filters: { id: x } }, { description: 'x'.repeat(2001) })[0],
+    /^parameters\.x\.description: must be a string of 0 to 2000 characters/
+  )
   t.match(errorsOf({ maxAge: 86_401, body: select })[0], /^requests\.r\.maxAge: must be an integer from 1 to 86400/)
   t.match(errorsOf({}, {
     databases: { shop: { url: 'sqlite::memory:' }, requests: { url: 'sqlite::memory:' } }, requests: {}
