@@ -68,6 +68,13 @@ class Filling {
     return this.#holes.list[hole.index] === hole
   }
 
+  /** @throws NeedsValues for a list of several values, which the planner makes one value of */
+  #onlyOf ({ index }: Hole): Given {
+    const [only, ...others] = this.#values[index] as readonly [Given, ...Given[]]
+    if (others.length > 0) throw new NeedsValues()
+    return only
+  }
+
   #fillList (list: readonly unknown[]): readonly unknown[] {
     const filled: unknown[] = []
     for (const each of list) {
@@ -87,7 +94,7 @@ class Filling {
       if (this.#holes.without.has(value)) continue
       const filled = !(value instanceof Hole)
         ? this.visit(value)
-        : this.#isOwn(value) ? this.#values[value.index]?.[0] : value
+        : this.#isOwn(value) ? this.#onlyOf(value) : value
       if (filled !== value) (copy ??= { ...node })[name] = filled
     }
     if (copy === undefined) return node

@@ -7,8 +7,11 @@ const mysqlColumns = 'id int primary key, big bigint unsigned, dec_ decimal(30,1
     'varbinary(50), da date, ti time(2), dt datetime(3), ts timestamp(2) null, j json'
 const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), ' +
   'bin blob, da date, dt datetime, j json'
+const positions = 'create table positions (id int primary key, g geometry, tags '
 const schema = {
   mysql: [
+    `${positions}set('x','null','12'))`,
+    "insert into positions values (1, st_geomfromtext('POINT(1 2)'), 'x,null'), (2, null, '12')",
     `create table source (${mysqlColumns}) engine=innodb`,
     `create table copy (${mysqlColumns}) engine=innodb`,
     'insert into source values (1, 18446744073709551615, \'-12345678901234567890.1234567890\', 1.5, -1e300, b\'1\', ' +
@@ -20,6 +23,7 @@ const schema = {
       "'12345678901234567890')"
   ],
   sqlite: [
+    `${positions}varchar(20))`,
     `create table source (${sqliteColumns})`,
     `create table copy (${sqliteColumns})`,
     "insert into source values (1, 9223372036854775807, 12.5, -1e300, 1, ' x, \"y\"' || char(13, 10) || 'ü😀\\%&+=', " +
@@ -84,6 +88,8 @@ const others = {
       operations: [{ table: 'source', verb: 'select', columns: ['id'], filters: { j: ['a', v] } }]
     }
   },
+  at_point: text({ verb: 'select', columns: ['id', 'g'], filters: { g: v } }, 'shop', 'positions'),
+  has: text({ verb: 'select', columns: ['id'], filters: { tags: { $has: v } } }, 'shop', 'positions'),
   page: text({ verb: 'select', columns: ['id'], orderBy: 'id', limit: v }),
   skip: text({ verb: 'select', columns: ['id'], orderBy: 'id', offset: v }),
   behind: text({ verb: 'select', columns: ['id'], orderBy: 'id', after: v }),
@@ -203,6 +209,25 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
   t.match((await call(service, 'twice', '{"v":"x"}')).json.error, { code: 'INVALID_VALUE', details: [{ path: '/v' }] })
   t.match((await call(service, 'eq_big', '{"v":9007199254740993}')).json, { data: { count: 0 } })
 })
+
+await on('a geometry is JSON in a query string, and a member of a SET is a text', async (t, service) => {
+  const point = '{"type":"Point","coordinates":[1,2]}'
+  const found = await call(service, 'at_point', `{"v":${point}}`)
+  t.match(found.json, { data: { rows: [{ id: 1, g: { type: 'Point', coordinates: [1, 2] } }] } }, found.text)
+  t.equal((await call(service, 'at_point', undefined, `?v=${encodeURIComponent(point)}`)).text, found.text)
+  t.match((await call(service, 'at_point', undefined, '?v=POINT(1 2)')).json.error, {
+    code: 'INVALID_VALUE', details: [{ path: '/v' }]
+  })
+  const ofMembers = [[['x', 'null'], [1]], [['null'], [1]], [['12'], [2]], [['x', '12'], []], [['x'], [1]]] as const
+  for (const [members, ids] of ofMembers) {
+    const rows = ids.map((id) => ({ id }))
+    t.same((await call(service, 'has', JSON.stringify({ v: members }))).json.data.rows, rows)
+    t.same((await call(service, 'has', undefined, `?v=${members.join('&v=')}`)).json.data.rows, rows, members.join())
+  }
+  for (const [body, path] of [['{"v":["x",null]}', '/v/1'], ['{"v":[12]}', '/v/0'], ['{"v":"x"}', '/v']] as const) {
+    t.match((await call(service, 'has', body)).json.error, { code: 'INVALID_VALUE', details: [{ path }] }, body)
+  }
+}, ['mariadb', 'mysql'])
 
 await on('a parameter is no part of a JSON value, which a list is for a JSON column', async (t, service) => {
   for (const [name, path] of [
