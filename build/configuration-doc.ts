@@ -28,8 +28,8 @@ const UNIT = /, in (milliseconds|bytes)$/
 /** What a role has like a token. */
 const OF_TOKENS = new Set(Object.keys(TokenSchema.properties).map((key) => `roles.<name>.${key}`))
 
-/** What docs/grants.md, docs/jwt.md and docs/named-requests.md say of the settings within these. */
-const ELSEWHERE = new Set(['tokens.<n>.databases', 'jwt', 'requests.<name>.parameters'])
+/** What docs/grants.md, docs/jwt.md, docs/named-requests.md and OpenAPI say of the settings within these. */
+const ELSEWHERE = new Set(['tokens.<n>.databases', 'jwt', 'requests.<name>.parameters', 'openapiInfo'])
 
 /** The rows of a setting and of the settings that it contains. `name`: its path, '' for all settings. */
 function rowsOf (name: string, schema: TSchema, required: boolean): Row[] {
