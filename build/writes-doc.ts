@@ -265,11 +265,11 @@ An upsert sorts its rows by the key, against deadlocks, and an update of many ro
 ${lists()}
 ## What is tried again
 
-- The database refuses a row of a list, or a deadlock ends its only statement: the list runs in a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
-- Another unique key refuses the guarded statement, or no number is left: the row is looked up. Another client inserts it meanwhile: it is updated (\`src/execute/write-row.ts\`).
-- A deadlock, or a conflict at COMMIT: the transaction runs again, at most three times, after growing pauses (\`src/dialects/mysql/transaction.ts\`).
-- A server takes no connections or writes, or a connection is lost: what did not run runs on the next server, a read once more (\`src/dialects/mysql/dialect.ts\`).
-- The tables have changed: the request is planned again, if nothing was changed (\`src/databases/stale-catalog.ts\`).
+- The database refuses a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
+- Another unique key refuses the guarded statement, or no number is left: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/write-row.ts\`).
+- A deadlock, or a conflict at COMMIT: the transaction again, at most three times (\`src/dialects/mysql/transaction.ts\`).
+- A server takes no connections or writes, or a connection is lost: the next server for what did not run, and once for a read (\`src/dialects/mysql/dialect.ts\`).
+- The tables have changed: the request again, if nothing was changed (\`src/databases/stale-catalog.ts\`).
 
 ## What was tried and is wrong
 
