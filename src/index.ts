@@ -73,7 +73,7 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
    * requests keep their grants. @throws ConfigError with all errors; then nothing is replaced
    */
   replaceGrants(grants: Pick<AppOptions, 'tokens' | 'roles' | 'requests'>): void
-  /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP answer */
+  /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP response */
   readonly execute: Execute<Databases>
   /**
    * Binds a grant for calls such as `rows.as(grant).select('shop', 'orders', { limit: 10 })`. It is checked and copied
@@ -94,8 +94,8 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   load(request: LoadRequest, source: AsyncIterable<unknown> | Iterable<unknown>): Promise<LoadResult>
   /**
    * Calls a named request: `rows.request('orders_of_customer', { customer: 7 }, { grant })`. Returns `data` of its
-   * answer.
-   * @throws ServiceError with the code of the HTTP answer
+   * response.
+   * @throws ServiceError with the code of the HTTP response
    */
   request<Result = any>(
     name: string,

@@ -129,7 +129,7 @@ function getGrantOf ({ grant }: RememberedToken): Grant {
   return grant
 }
 
-/** The answer does not say why a token is not valid; the log does. */
+/** The response does not say why a token is not valid; the log does. */
 const notValid = (reason: string): ServiceError => withReason(unauthenticated('The token is not valid'), reason)
 
 /**

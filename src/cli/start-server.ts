@@ -86,13 +86,13 @@ Try it:
  *   code have often survived a collection. In a server, each collection finds objects of running requests. Once
  *   allocated as old objects, they stay in memory until the next full collection, and keep other objects alive.
  * - external-memory-accounted-in-global-limit: V8 starts a full collection for every 64 MB of memory outside its heap,
- *   such as buffers. Large answers would cause several a second. With the flag, as in later versions of V8, external
+ *   such as buffers. Large responses would cause several a second. With the flag, as in later versions of V8, external
  *   memory counts towards the limit of the heap.
  * - no-memory-reducer-favors-memory: when the program is idle, V8 collects garbage to release memory, and then also
  *   drops the hidden classes that no object has at that time, and the machine code that depends on them. The next
  *   requests are many times slower.
  * - heap-growing-percent: V8 lets the heap grow to 1.1 to 4 times its live size before the next full collection, and to
- *   less if collections take much time. Large answers after an idle period caused ten full collections a second. The
+ *   less if collections take much time. Large responses after an idle period caused ten full collections a second. The
  *   flag sets the factor to 2.5.
  */
 const FLAGS = [

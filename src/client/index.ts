@@ -43,7 +43,7 @@ export interface Client<All extends AnyDatabases = AnyDatabases, N extends Bigin
   /** Returns the methods of a database without sending a request. */
   database<D extends Name<All>>(name: D): DatabaseClient<All[D], N>
   /**
-   * Calls a named request, by POST or, for caches, by GET. Returns `data` of the answer. @throws RowQueryError, also
+   * Calls a named request, by POST or, for caches, by GET. Returns `data` of the response. @throws RowQueryError, also
    * INVALID_BODY by GET for null and an empty list; the reason of the signal
    */
   request<Result = any>(
@@ -78,7 +78,7 @@ interface Beginning<T> { readonly after?: Position<T> | null }
 
 /**
  * The methods of a database. Each takes the table, the fields of the request without its verb, and options. It returns
- * `data` of the answer.
+ * `data` of the response.
  * @throws RowQueryError; the reason of the signal
  */
 export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
@@ -247,7 +247,7 @@ class SourceUpload implements Other {
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         try {
-          // a source that does not wait would keep the answer from being read
+          // a source that does not wait would keep the response from being read
           await new Promise((resolve) => setTimeout(resolve))
           let text = ''
           const end = performance.now() + DELAY

@@ -1,4 +1,4 @@
-/** Sends a request, reads its answer, and repeats requests that may be repeated. */
+/** Sends a request, reads its response, and repeats requests that may be repeated. */
 import { parseSafely } from '../json/exact-json.ts'
 
 // Reads and writes JSON with integers of any size, which `JSON.stringify` refuses.
@@ -44,7 +44,7 @@ export function writeJson (value: unknown): string {
  */
 export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
 
-// Reads an answer of the service, and recognizes answers of others.
+// Reads a response of the service, and recognizes responses of others.
 
 interface Envelope {
   success?: boolean
@@ -52,7 +52,7 @@ interface Envelope {
   error?: { code: unknown; message: string; details?: readonly ErrorDetail[]; committed?: Committed }
 }
 
-/** Returns `data` of a successful answer, and otherwise the error (not thrown). */
+/** Returns `data` of a successful response, and otherwise the error (not thrown). */
 function readAnswer ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
   let answer: Envelope | undefined
   try {
@@ -112,8 +112,8 @@ export async function * readRows (
 }
 
 /**
- * Sends a request to the path of these names below the address of the service, and returns `data` of its answer, or a
- * generator of the rows of a stream. `as`: what the answer is if not JSON, or the request.
+ * Sends a request to the path of these names below the address of the service, and returns `data` of its response, or a
+ * generator of the rows of a stream. `as`: what the response is if not JSON, or the request.
  * @throws RowQueryError; the reason of the signal; what the function for the token throws
  */
 export type Send = (
@@ -303,7 +303,7 @@ export interface ClientOptions extends SendOptions {
   token?: string | undefined | (() => string | undefined | Promise<string | undefined>)
   /** Used instead of the `fetch` of the runtime. */
   fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined
-  /** Type of integers beyond 2^53 in answers: bigints, which is the default, or strings of digits. */
+  /** Type of integers beyond 2^53 in responses: bigints, which is the default, or strings of digits. */
   numbers?: 'bigint' | 'string' | undefined
   /**
    * Sends an `Idempotency-Key` with every write, so that it may be repeated. The database needs the table of `row-query
@@ -340,7 +340,7 @@ export interface ErrorDetail {
 /** The rows of an import that are in the table, and the line in which they end. */
 export interface Committed { readonly rows: number, readonly line: number }
 
-/** The facts of an error in an answer. */
+/** The facts of an error in a response. */
 export interface ErrorFacts {
   readonly status?: number
   readonly details?: readonly ErrorDetail[] | undefined
@@ -353,11 +353,11 @@ export interface ErrorFacts {
 export class RowQueryError extends Error {
   /** A code of the service (docs/errors.md), or one of the client (docs/client.md). */
   declare readonly code: string
-  /** The status of the answer; 0 if there is none. */
+  /** The status of the response; 0 if there is none. */
   declare readonly status: number
   /** The causes that the service names. */
   declare readonly details: readonly ErrorDetail[]
-  /** The `x-request-id` of the answer, which is also in the log of the service. */
+  /** The `x-request-id` of the response, which is also in the log of the service. */
   declare readonly requestId: string | undefined
   /** Seconds after which the service accepts the request again, if it says so. */
   declare readonly retryAfter: number | undefined

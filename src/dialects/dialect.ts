@@ -251,7 +251,7 @@ export class UnknownDatabaseError extends Error {
   }
 }
 
-/** Whether a statement was rejected and undone, while the database and its connection work. */
+/** Whether a statement was refused and undone, while the database and its connection work. */
 export const isRefusal = (error: unknown): boolean => isServiceError(error) && !isTrouble(error)
 
 const ROW_REFUSED = new Set([
@@ -263,7 +263,7 @@ const ROW_REFUSED = new Set([
   'MISSING_COLUMN'
 ])
 
-/** Whether only a row was rejected: the transaction continues, and the other rows may be written without it. */
+/** Whether only a row was refused: the transaction continues, and the other rows may be written without it. */
 export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
 
 /** The reason, for the log, of the error for a client that has disconnected. */

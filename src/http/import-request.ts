@@ -112,7 +112,7 @@ const prefixesOf = new WeakMap<Server, string[]>()
 
 /**
  * Sends `100 Continue` for a request below the prefix only when its body is read, so that a refusal comes before.
- * Node's own answer comes before everything else.
+ * Node's own response comes before everything else.
  */
 export function delayContinue (app: FastifyInstance): void {
   const server = app.server as Server

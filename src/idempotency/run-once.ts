@@ -109,7 +109,7 @@ function tryRules (
 const PATIENCE = 2000
 /** Requests for all keys of a database. */
 const MAX_WAITING = 1000
-/** Maximum size of a stored answer, in bytes. */
+/** Maximum size of a stored response, in bytes. */
 const MAX_ANSWER = 2 ** 20
 
 interface Once {

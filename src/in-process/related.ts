@@ -32,8 +32,8 @@ export type Keys<Tables, O extends Name<Tables>> =
     : IsKnown<Tables> extends true ? never : ReadonlyArray<Name<Tables[O]>>
 
 /**
- * The value that an insert into a table answers as `id`: that of the column by which the interface says that rows are
- * identified, if it says so.
+ * The value that an insert into a table returns as `id`: the value of the column by which the interface says that rows
+ * are identified, if it says so.
  */
 export type IdOf<Tables, O extends Name<Tables>> =
   Relations<Tables> extends { readonly [K in O]: { readonly id: infer C } }

@@ -93,7 +93,7 @@ export class LineTransport implements Transport {
     this.#read()
   }
 
-  /** Takes lines of the input as long as not too many requests are pending, and the answers are read. */
+  /** Takes lines of the input as long as not too many requests are pending, and the responses are read. */
   #read (): void {
     const { input, output } = this.#options
     while (this.#rest !== undefined && this.#count < MAX_PENDING && !output.writableNeedDrain) {
@@ -139,13 +139,13 @@ export class LineTransport implements Transport {
       this.#count++
     }
     this.onmessage?.(message)
-    // a cancelled request gets no answer
+    // a cancelled request gets no response
     if ('method' in message && message.method === 'notifications/cancelled') {
       this.#settle((message.params as { requestId?: unknown } | undefined)?.requestId, Infinity)
     }
   }
 
-  /** Returns a message, or the text of an answer if the line is not a message. */
+  /** Returns a message, or the text of a response if the line is not a message. */
   #parse (line: Buffer): JSONRPCMessage | string {
     const value = isUtf8(line) ? parseBody(String(line)) : undefined
     if (value === undefined || value instanceof ServiceError) {

@@ -33,7 +33,7 @@ const text = {
 
 /**
  * What a select is answered with where the header Accept asks for it. The documents of databases do not have these
- * media types: generators of clients would make the type of each answer a union with a text.
+ * media types: generators of clients would make the type of each response a union with a text.
  */
 const STREAMS: Readonly<Record<StreamFormat, string>> = {
   ndjson:

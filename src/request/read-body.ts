@@ -200,7 +200,7 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
 const MAX_BYTES = 16_777_216
 const OF_BODY = { bytes: MAX_BYTES, time: 5000, pause: 1000 } as const
 
-/** The limits for an import, whose client may not look for an answer before it has sent everything. */
+/** The limits for an import, whose client may not look for a response before it has sent everything. */
 export const OF_IMPORT = { bytes: Infinity, time: 30_000, pause: 30_000 } as const
 
 /** The limits for an import whose client waits for `100 Continue`, without which it may send its body nevertheless. */

@@ -229,7 +229,7 @@ export function answerBrokenRequest (error: Error & { code?: string }, socket: R
       ? socket.parser?.incoming?.complete === false
       : !running.req.complete && running.hasHeader('content-type')
   ) {
-    setImmediate(() => socket.destroySoon()) // the answer may be a stream, which begins in the next tick
+    setImmediate(() => socket.destroySoon()) // the response may be a stream, which begins in the next tick
     return
   }
   if (!socket.writable || running?.headersSent === true) {

@@ -173,7 +173,7 @@ export class Results {
     return this.#maxBytes - this.#bytes
   }
 
-  /** The memory for the next answer. */
+  /** The memory for the next result. */
   get budget (): MemoryBudget {
     return this.#budget.after(this.#bytes)
   }
@@ -245,7 +245,7 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
-  /** The rows of all operations, each counted as in its answer. */
+  /** The rows of all operations, each counted as in its result. */
   #rows = 0
   /** Statements that had run when each operation began. */
   #starts: number[] = []

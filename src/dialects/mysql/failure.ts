@@ -91,7 +91,7 @@ const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 
   and data like concat('%session ', connection_id(), '.%') and logged > now(6) - interval 10 second limit 1`
 
 /**
- * Whether Group Replication has rejected the last COMMIT because of its size. Only the log of the server shows this, if
+ * Whether Group Replication has refused the last COMMIT because of its size. Only the log of the server shows this, if
  * the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is lost
  */
 export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
