@@ -150,6 +150,21 @@ t.test('no file is called utils, helpers or common', async (t) => {
   )
 })
 
+/** The files that comments name, by their path or the end of it. */
+const namedIn = (text: string): string[] =>
+  Array.from(text.matchAll(/^ *(?:\/\/|\/\*\*|\*) .*| \/\/ .*/gm), ([comment]) => comment.replace(/https?:\S+/g, ''))
+    .flatMap((comment) => comment.match(/(?<![\w./'-])[\w./-]*\w\.(?:tsx?|md)\b/g) ?? [])
+
+t.test('a file that a comment names exists', async (t) => {
+  const files = ['src', 'plugins', 'schemas', 'page', 'build', 'test', 'docs'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => `/${folder}/${file}`))
+  const isThere = (name: string): boolean => files.some((file) => file.endsWith(`/${name.replace(/^\.\//, '')}`))
+  const named = sources.flatMap(({ path, text }) => namedIn(text).map((name) => ({ path, name })))
+  t.ok(named.length > 50)
+  t.same(named.filter(({ name }) => !isThere(name)), [])
+  t.same(namedIn('/** Drops it (src/gone.ts). */\nconst a = 1 // see other.ts'), ['src/gone.ts', 'other.ts'])
+})
+
 /** The first cycle of a graph, if it has one. */
 function findCycle (graph: ReadonlyMap<string, Iterable<string>>): string | undefined {
   const done = new Set<string>()
