@@ -153,8 +153,8 @@ function hasToken ({ headers }: FastifyRequest): boolean {
 
 /** RFC 6750, section 3: the challenge has an error code only if the request has a bearer token. */
 function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyRequest, reply: FastifyReply): Error {
-  const known = error === null ? undefined : toRefusal(error as FastifyError)
-  if (known !== undefined && !isUnauthenticated(known)) return error as Error
+  const refusal = error === null ? undefined : toRefusal(error as FastifyError)
+  if (refusal !== undefined && !isUnauthenticated(refusal)) return error as Error
   const presented = /^bearer( |$)/i.test(headers.authorization ?? '')
   const { rowQueryResourceMetadata: metadata } = routeOptions.config
   const parameters = [
@@ -164,7 +164,7 @@ function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyReq
   reply.header('www-authenticate', ['Bearer', parameters.join(', ')].join(' ').trimEnd())
   return withReason(
     unauthenticated(presented ? 'The token is not valid' : 'Send a token as "Authorization: Bearer <token>"'),
-    known?.reason
+    refusal?.reason
   )
 }
 

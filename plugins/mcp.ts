@@ -91,8 +91,8 @@ export default fp(
 function isOwn (origin: string, host: string): boolean {
   if (!URL.canParse(origin)) return false
   const { protocol, host: given } = new URL(origin)
-  const own = `${protocol}//${host}`
-  return given !== '' && URL.canParse(own) && new URL(own).host === given
+  const ownUrl = `${protocol}//${host}`
+  return given !== '' && URL.canParse(ownUrl) && new URL(ownUrl).host === given
 }
 
 /** Answers a body that is not JSON as JSON-RPC requires. Earlier errors have the responses of other requests. */

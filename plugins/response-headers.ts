@@ -33,8 +33,8 @@ function newId (): string {
 }
 
 function keptId (headers: IncomingMessage['headers']): string | undefined {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && PRINTABLE.test(given) ? given : undefined
+  const sentId = headers['x-request-id']
+  return typeof sentId === 'string' && PRINTABLE.test(sentId) ? sentId : undefined
 }
 
 /** Ids of a host app that a header can carry, except those that Fastify counts by default (`req-1z`). */
@@ -45,8 +45,8 @@ const replaced = new WeakMap<FastifyRequest, string>()
 
 /** The id in the response and in the log. A host app may generate its own `request.id` for requests with a valid id. */
 export function shownId (request: FastifyRequest): string {
-  const own: unknown = request.id
-  const shown = typeof own === 'string' && SHOWABLE.test(own) ? own : undefined
+  const appId: unknown = request.id
+  const shown = typeof appId === 'string' && SHOWABLE.test(appId) ? appId : undefined
   return keptId(request.headers) ?? shown ?? getOrCreate(replaced, request, newId)
 }
 

@@ -75,8 +75,8 @@ function describe ({ type, schema }: Pick<ValueError, 'type' | 'schema'>, name: 
 /** An unknown setting, or an invalid key of a record. */
 function describeUnknown ({ properties, description }: TSchema, name: string): string {
   if (properties === undefined) return `is not a valid name (${description})`
-  const known = Object.keys(properties)
-  return `is not a setting${didYouMean(name, known, `; the settings are ${known.join(', ')}`)}`
+  const names = Object.keys(properties)
+  return `is not a setting${didYouMean(name, names, `; the settings are ${names.join(', ')}`)}`
 }
 
 const forms = {

@@ -70,8 +70,8 @@ const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: Fasti
  * request was refused before its body was read.
  */
 function varyByAccept (reply: FastifyReply): void {
-  const others = reply.getHeader('vary')
-  reply.header('vary', others === undefined ? 'Accept' : `Accept, ${String(others)}`)
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? 'Accept' : `Accept, ${String(vary)}`)
 }
 
 /** Passes on the error of a write, which says by itself what has happened. */

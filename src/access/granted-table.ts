@@ -26,13 +26,14 @@ export function findUncheckedKeys (
 ): UncheckedKey[] {
   if (grant.databases === 'all') return []
   const { databases } = grant
-  const own = databases.get(database)
+  const databaseGrant = databases.get(database)
   // the database of an outer key may be on another server: the name of the table is all that is known
   const hasRulesElsewhere = (table: string): boolean =>
     [...databases].some(([name, granted]) => name !== database && hasRules(granted, table))
   const unseen = foreignKeys.filter(
     ({ referencedTable }) =>
-      !catalog.tables.has(referencedTable) && own !== undefined && hasRules(own, referencedTable, catalog)
+      !catalog.tables.has(referencedTable) &&
+      databaseGrant !== undefined && hasRules(databaseGrant, referencedTable, catalog)
   )
   const outer = outerKeys.filter(({ referencedTable }) => hasRulesElsewhere(referencedTable))
   const hidden =

@@ -27,8 +27,8 @@ async function run ([name = 'help', ...args]: string[]): Promise<number> {
   if (name === '--version' && !help) process.stdout.write(`${version()}\n`)
   else if (help || name === 'help') process.stdout.write(helpFor(name === 'help' ? args[0] : name))
   else {
-    const known = Object.keys(COMMANDS)
-    const hint = didYouMean(name, known, `; the commands are ${known.join(', ')}`)
+    const names = Object.keys(COMMANDS)
+    const hint = didYouMean(name, names, `; the commands are ${names.join(', ')}`)
     throw new ConfigError([`"${name}" is not a command${hint}`])
   }
   return 0

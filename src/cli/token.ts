@@ -151,12 +151,12 @@ function describeGrant ({ permissions, databases = '*', requests }: Omit<TokenOp
 
 function revoke (flags: ConfigFlag, name: string): number {
   const file = openFile(flags)
-  const kept = file.entries.filter((entry) => entry.name !== name)
-  if (kept.length === file.entries.length) {
+  const remaining = file.entries.filter((entry) => entry.name !== name)
+  if (remaining.length === file.entries.length) {
     const hint = didYouMean(name, file.entries.map((entry) => entry.name))
     throw new ConfigError([`${JSON.stringify(name)} is not a token of ${file.path}${hint}`])
   }
-  replace(file, kept)
+  replace(file, remaining)
   process.stdout.write(`${JSON.stringify(name)} is revoked; a running service refuses it within a second.\n`)
   return 0
 }

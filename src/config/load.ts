@@ -69,7 +69,7 @@ interface Draft {
 /** Flags take precedence over the environment, which takes precedence over the file. @throws ConfigError */
 export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const env = withoutServices(environment)
-  const given: Environment = {
+  const variables: Environment = {
     ...env,
     '--config': flags.config,
     '--host': flags.host,
@@ -77,15 +77,15 @@ export function loadConfig (environment: Environment, flags: Flags): Loaded {
     '--log-format': flags['log-format']
   }
   const draft: Draft = { config: {}, errors: [], refused: new Set(), names: new Map() }
-  readConfigFile(draft, given, environment)
+  readConfigFile(draft, variables, environment)
   const invalid = [
     ...findUnknownVariables(env, [...ALIASES.values()]),
-    ...readVariables(draft, given, { ofDatabases: false })
+    ...readVariables(draft, variables, { ofDatabases: false })
   ]
   addDatabase(draft, env['DATABASE_URL'])
   addToken(draft, env)
   const demo = addDemo(draft)
-  invalid.push(...readVariables(draft, given, { ofDatabases: true }))
+  invalid.push(...readVariables(draft, variables, { ofDatabases: true }))
   const isRefused = (line: string): boolean => draft.refused.has(line.slice(0, line.indexOf(': ')))
   const ofFile = findConfigErrors(ConfigSchema, draft.config, draft.names).filter((line) => !isRefused(line))
   const bySchema = [

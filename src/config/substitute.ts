@@ -108,11 +108,11 @@ export function withoutServices (env: Environment): Environment {
 
 /** One line for each unknown variable with the prefix. `aliases`: other names of variables, for the hint. */
 export function findUnknownVariables (env: Environment, aliases: readonly string[]): string[] {
-  const known = new Set([...VARIABLES.keys(), ...OTHER_VARIABLES, ...aliases])
+  const names = new Set([...VARIABLES.keys(), ...OTHER_VARIABLES, ...aliases])
   const unknown = Object.keys(env).filter(
-    (name) => name.startsWith(PREFIX) && env[name] !== undefined && !known.has(name)
+    (name) => name.startsWith(PREFIX) && env[name] !== undefined && !names.has(name)
   )
-  const byRest = new Map(Array.from(known, (name) => [name.replace(PREFIX, ''), name]))
+  const byRest = new Map(Array.from(names, (name) => [name.replace(PREFIX, ''), name]))
   return unknown.map((name) => {
     const nearest = byRest.get(findNearest(name.slice(PREFIX.length), byRest.keys()) ?? '')
     return `${printable(name)}: is not a variable of ` +
@@ -226,8 +226,8 @@ export function readApiToken (
 }
 
 function findPermissionErrors (permissions: readonly string[]): string[] {
-  const known = permissions.every((permission) => VERBS.includes(permission as Verb))
-  if (known) return []
+  const areVerbs = permissions.every((permission) => VERBS.includes(permission as Verb))
+  if (areVerbs) return []
   return [
     `API_TOKEN_PERMISSIONS: ${permissions.join('') === '' ? 'is empty; it ' : ''}must be a comma-separated list of ` +
     `${VERBS.join(', ')}`

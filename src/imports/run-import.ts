@@ -376,15 +376,15 @@ const refuse = (name: string, message: string): ServiceError => at('', invalidBo
 
 /** Each option may appear once. @throws INVALID_BODY */
 export function readImportOptions (format: ImportFormat, query: Iterable<readonly [string, string]>): ImportOptions {
-  const given = new Map<string, string>()
+  const texts = new Map<string, string>()
   for (const [name, value] of query) {
-    const known: readonly string[] = OPTIONS[format]
-    if (!known.includes(name)) throw refuse(name, `is not one of ${known.join(', ')}${didYouMean(name, known)}`)
-    if (given.has(name)) throw refuse(name, 'appears twice')
-    given.set(name, value)
+    const names: readonly string[] = OPTIONS[format]
+    if (!names.includes(name)) throw refuse(name, `is not one of ${names.join(', ')}${didYouMean(name, names)}`)
+    if (texts.has(name)) throw refuse(name, 'appears twice')
+    texts.set(name, value)
   }
   const choose = <T>(name: string, choices: ReadonlyMap<string, T>, otherwise: T): T => {
-    const value = given.get(name)
+    const value = texts.get(name)
     if (value === undefined) return otherwise
     const chosen = choices.get(value)
     if (chosen === undefined) throw refuse(name, `must be one of ${[...choices.keys()].join(' ')}`)
@@ -395,7 +395,7 @@ export function readImportOptions (format: ImportFormat, query: Iterable<readonl
   if (dryRun && transaction === 'batch') throw refuse('dryRun', 'is not allowed with transaction=batch')
   return {
     format,
-    onConflict: readConflict(given),
+    onConflict: readConflict(texts),
     dryRun,
     transaction,
     separator: choose('separator', SEPARATORS, ',')

@@ -95,10 +95,10 @@ function shorten (column: Column): Schema {
 }
 
 function keepMost (schema: Schema): Schema {
-  const kept = Object.fromEntries(
+  const keywords = Object.fromEntries(
     KEPT.flatMap((key) => (schema[key] === undefined || NUMBERS.has(schema[key]) ? [] : [[key, schema[key]]]))
   )
-  return { ...kept, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
+  return { ...keywords, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
 }
 
 const DESCRIBE_ARGUMENTS = Type.Object({

@@ -81,10 +81,10 @@ export function createServeMessage (sdk: Sdk, tools: Tools): (served: {
   }
 
   return async ({ message, headers, principal }) => {
-    const given = NAMES.flatMap((name) => typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])
+    const sent = NAMES.flatMap((name) => typeof headers[name] === 'string' ? [[name, headers[name]] as const] : [])
     const request = new Request('http://localhost/', {
       method: 'POST',
-      headers: { ...FIXED, ...Object.fromEntries(given) }
+      headers: { ...FIXED, ...Object.fromEntries(sent) }
     })
     principals.set(request, principal)
     const isLegacy = await isLegacyRequest(request, message).catch(isTooDeep)

@@ -64,10 +64,10 @@ export function readArguments<T extends TObject> (
   schema: T,
   expected?: Readonly<Record<string, string>>
 ): Static<T> {
-  const given = clampNumbers({ ...args }) as Record<string, unknown>
-  const error = findFieldError(given, { schema, expected })
+  const copy = clampNumbers({ ...args }) as Record<string, unknown>
+  const error = findFieldError(copy, { schema, expected })
   if (error !== undefined) throw error
-  return given
+  return copy
 }
 
 export const refuse = (name: string, message: string): ServiceError => at([name], invalidBody(message))

@@ -83,11 +83,11 @@ export function takenSchema (column: Column, verb?: Verb): Schema {
 }
 
 function ownSchema (column: Column): Schema {
-  return getOrCreate(known, column, () => describe(column, membersOf(column.type.schema)))
+  return getOrCreate(schemasByColumn, column, () => describe(column, membersOf(column.type.schema)))
 }
 
 /** Cache: a document needs the schema of each column several times. */
-const known = new WeakMap<Column, Schema>()
+const schemasByColumn = new WeakMap<Column, Schema>()
 
 /** The schema of values that a select returns, without the `writeOnly` members of the union. */
 export function shownSchema (column: Column): Schema {

@@ -24,10 +24,10 @@ export function planAssignments (
   for (const name of names) {
     const columnPath = path.concat(name)
     const column = getWritableColumn(table, name, columnPath, 'update')
-    const given = data[name]
-    const assignment = typeof given === 'object' || standIns !== undefined
-      ? planAssignment(column, withStandIn(given, column, standIns, columnPath), table, columnPath)
-      : { column, parameter: readStored(column, given, columnPath) }
+    const value = data[name]
+    const assignment = typeof value === 'object' || standIns !== undefined
+      ? planAssignment(column, withStandIn(value, column, standIns, columnPath), table, columnPath)
+      : { column, parameter: readStored(column, value, columnPath) }
     assignments.push(assignment)
     hasOperators ||= assignment.operator !== undefined
   }

@@ -20,9 +20,9 @@ export function bind<P extends Plan> (plan: P, holes: Holes, valueOf: (key: unkn
 }
 
 function readHole ({ isList, read, tests }: Hole, value: unknown): readonly Given[] {
-  const given = isList ? value as readonly unknown[] : [value]
-  if (!Array.isArray(given) || given.length === 0) throw new NeedsValues()
-  return given.map((each) => {
+  const items = isList ? value as readonly unknown[] : [value]
+  if (!Array.isArray(items) || items.length === 0) throw new NeedsValues()
+  return items.map((each) => {
     if (each === null || each === undefined) throw new NeedsValues()
     const parameter = readOr(read, each)
     if (!tests.every((test) => test(parameter))) throw new NeedsValues()

@@ -126,7 +126,7 @@ function planForeignKeyCheck (
   const target = targetOf(parent)
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
-  const own = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
+  const writtenKeys = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
   const found = new Map<string, Found>()
   for (const row of rows) {
     const values = verb === 'insert'
@@ -134,7 +134,7 @@ function planForeignKeyCheck (
       : verb === 'update' ? updatedValues(row, columns, rules) : valuesOf(row, columns)
     if (values === undefined || values.includes(null) || values.includes(undefined)) continue
     const text = textOf(values)
-    if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: own.has(text) })
+    if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: writtenKeys.has(text) })
   }
   return found.size === 0
     ? []

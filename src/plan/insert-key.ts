@@ -85,9 +85,9 @@ export function knownKey (
   row: PlannedRow,
   column: Column
 ): Value | null {
-  const given = boundValue(givenValue(row, column))
+  const value = boundValue(givenValue(row, column))
   const isRenumbered = conflict === undefined && column.autoIncrement && factsOf(table).fillsNew
-  return given === null || isNumbered === true || isRenumbered ? null : storedKey(column, given)
+  return value === null || isNumbered === true || isRenumbered ? null : storedKey(column, value)
 }
 
 /** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */

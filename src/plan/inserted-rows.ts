@@ -124,14 +124,14 @@ function planRows (
   const readForm = (column: Column, given: unknown, path: Path): Given =>
     planValue(column, withStandIn(given, column, standIns, path), path, false).parameter
   /** The columns of earlier rows, which have passed the checks, with their readers. */
-  const known: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
+  const readers: Array<{ readonly columns: readonly Column[], readonly read: ReadRow }> = []
   const rows: PlannedRow[] = []
   for (let index = 0; index < data.length; index++) {
     const row = data[index] as Data
     let columns: readonly Column[] | undefined
     let parameters: PlannedRow['parameters'] | undefined
-    for (let each = 0; each < known.length; each++) {
-      const form = known[each] as typeof known[number]
+    for (let each = 0; each < readers.length; each++) {
+      const form = readers[each] as typeof readers[number]
       columns = form.columns
       parameters = form.read(row)
       if (parameters !== undefined) break
@@ -153,7 +153,7 @@ function planRows (
       }
       requireColumns(named, table, path)
       if (conflict !== undefined) requireForConflict(named, conflict, { table, path })
-      if (isList && known.length < FEW) known.push({ columns: named, read: createReader(named, readForm) })
+      if (isList && readers.length < FEW) readers.push({ columns: named, read: createReader(named, readForm) })
       columns = named
       parameters = given
     }
@@ -178,8 +178,8 @@ function createReader (
       for (const name in row) {
         const reader = readers[index]
         if (reader?.column.name !== name) return undefined
-        const given = row[name]
-        parameters[index++] = typeof given === 'object' ? readForm(reader.column, given, []) : reader.store(given)
+        const value = row[name]
+        parameters[index++] = typeof value === 'object' ? readForm(reader.column, value, []) : reader.store(value)
       }
     } catch {
       // the row is read again, with the path of the value

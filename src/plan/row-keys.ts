@@ -6,7 +6,7 @@ import type { Value } from '../types/column-type.ts'
 import { type Assignment, boundValue } from './plan.ts'
 
 /** The keys of tables of the catalog, which do not change. */
-const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
+const keysByTable = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
 
 /**
  * Keys of the catalog's table, because the response does not show them: the primary key, then keys of NOT NULL columns,
@@ -15,7 +15,7 @@ const known = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()
  */
 export function rowKeysOf (table: Table): ReadonlyArray<readonly Column[]> {
   const base = baseTable(table)
-  return getOrCreate(known, base, () => findRowKeys(base))
+  return getOrCreate(keysByTable, base, () => findRowKeys(base))
 }
 
 function findRowKeys ({ columns, primaryKey, indexes }: Table): ReadonlyArray<readonly Column[]> {

@@ -84,9 +84,9 @@ interface Precision { scale: number, padded: boolean }
 
 /** As the column stores it. @throws ValueRefused for more digits, which would be rounded */
 function fractionOf (digits = '', { scale, padded }: Precision): string {
-  const kept = digits.replace(/0+$/, '')
-  if (kept.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
-  const shown = padded ? kept.padEnd(scale, '0') : digits.slice(0, scale)
+  const withoutZeros = digits.replace(/0+$/, '')
+  if (withoutZeros.length > scale) throw new ValueRefused(`can have at most ${scale} fractional digits of a second`)
+  const shown = padded ? withoutZeros.padEnd(scale, '0') : digits.slice(0, scale)
   return shown === '' ? '' : '.' + shown
 }
 
@@ -238,12 +238,12 @@ function utc (
   [, day, time, , offset]: RegExpExecArray,
   { first, last }: { readonly first: string, readonly last: string }
 ): string {
-  const given = `${day} ${time}`
-  if (given === ZERO) return ZERO
+  const local = `${day} ${time}`
+  if (local === ZERO) return ZERO
   const isUtc = offset === 'Z' || offset === 'z'
   const seconds = isUtc ? NaN : new Date(`${day}T${time}${offset}`).getTime() / 1000
-  const moment = isUtc ? given : seconds >= FIRST_SECOND ? utcText(seconds) : ''
-  const isWhole = twoDigits(given, 5) > 0 && twoDigits(given, 8) > 0
+  const moment = isUtc ? local : seconds >= FIRST_SECOND ? utcText(seconds) : ''
+  const isWhole = twoDigits(local, 5) > 0 && twoDigits(local, 8) > 0
   if (isWhole && moment >= first && moment <= last) return moment
   throw new ValueRefused(`must be from ${first.replace(' ', 'T')}Z to ${last.replace(' ', 'T')}Z`)
 }

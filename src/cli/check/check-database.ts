@@ -339,16 +339,16 @@ async function checkReplicas (
         return await withDialect(
           { ...config, address: { engine: 'mysql', address }, replicas: [] },
           async (dialect) => {
-            const own = createCatalog(await dialect.introspect(), Date.now())
+            const ownCatalog = createCatalog(await dialect.introspect(), Date.now())
             const { excess, risks } = await dialect.findRisks(configured)
             const denied = await comparePrivileges(
-              { database: config.name, catalog: own, grants, findDenied: (uses) => dialect.findDenied(uses) },
+              { database: config.name, catalog: ownCatalog, grants, findDenied: (uses) => dialect.findDenied(uses) },
               true
             )
             return about(label, [
-              ...findings('line', [`answers, ${describeCount(own)}`]),
+              ...findings('line', [`answers, ${describeCount(ownCatalog)}`]),
               ...reportServer(dialect),
-              ...findings('warning', findMissing(catalog, own)),
+              ...findings('warning', findMissing(catalog, ownCatalog)),
               ...denied,
               ...findings('warning', [...excess, ...risks])
             ])

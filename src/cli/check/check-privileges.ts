@@ -20,17 +20,18 @@ export async function comparePrivileges (
   },
   isReplica = false
 ): Promise<Findings> {
-  const known = new Map<string, Denied[]>()
+  const deniedByUse = new Map<string, Denied[]>()
   const all: Findings[] = []
   for (const { label, grant } of grants) {
     const uses = [...catalog.tables.values()]
       .flatMap((table) => usesOf(grant, database, table))
       .filter(({ verb }) => !isReplica || verb === 'select')
     // most grants have the same uses, which are asked for once
-    const asked = uses.filter((use) => !known.has(JSON.stringify(use)))
+    const asked = uses.filter((use) => !deniedByUse.has(JSON.stringify(use)))
     const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
-    for (const use of asked) known.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
-    all.push(about(label, findings('warning', describe(uses.flatMap((use) => known.get(JSON.stringify(use)) ?? [])))))
+    for (const use of asked) deniedByUse.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
+    const denied = uses.flatMap((use) => deniedByUse.get(JSON.stringify(use)) ?? [])
+    all.push(about(label, findings('warning', describe(denied))))
   }
   return all.flat()
 }

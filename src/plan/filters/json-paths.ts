@@ -83,12 +83,12 @@ const compare = (operand: Operand, operator: Operator): At =>
 /** A null in the list is no value at the path, or JSON's null. */
 function planIn (operand: Operand, negated: boolean): Condition {
   const values = readList(operand)
-  const given = values.filter(({ value }) => value !== null)
-  const byScalar = Map.groupBy(given.map(readScalar), ({ scalar }) => scalar)
+  const notNull = values.filter(({ value }) => value !== null)
+  const byScalar = Map.groupBy(notNull.map(readScalar), ({ scalar }) => scalar)
   return combine(negated ? 'and' : 'or', [
     ...Array.from(byScalar, ([scalar, scalars]): Condition =>
       test(operand, { kind: 'in', scalar, negated, parameters: scalars.map(({ parameter }) => parameter) })),
-    ...given.length < values.length ? [isNull(operand, negated)] : []
+    ...notNull.length < values.length ? [isNull(operand, negated)] : []
   ])
 }
 

@@ -346,9 +346,9 @@ function hasOperators (column: Column, value: Record<string, unknown>): boolean 
 /** INVALID_BODY; for a JSON column INVALID_VALUE with a hint, because the object may be meant as a value. */
 function unknownOperator (name: string, { column, path }: Operand): ServiceError {
   const all = [...operators.keys()]
-  const known = `"${name}" is not an operator${didYouMean(name, all, `; use one of ${all.join(', ')}`)}`
-  if (column.type.holdsJson !== true) return at(path, invalidBody(known))
-  return at(path, invalidValue(column.name, `${known}; send an object whose keys all begin with $ as {"$eq": …}`))
+  const hint = `"${name}" is not an operator${didYouMean(name, all, `; use one of ${all.join(', ')}`)}`
+  if (column.type.holdsJson !== true) return at(path, invalidBody(hint))
+  return at(path, invalidValue(column.name, `${hint}; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
 /** @throws INVALID_VALUE, INVALID_BODY */
