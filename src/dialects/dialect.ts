@@ -22,11 +22,12 @@ export interface RowSink {
   /** Called before the first row of each run. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /**
-   * A row of MySQL's text protocol (row-bytes.ts), in `bytes` from `from` to `to`. A long row is taken between
-   * turns of the event loop: no other row may follow until the promise has settled. @throws UNREADABLE_VALUE, or the
-   * promise rejects with it
+   * A row of MySQL's text protocol (row-bytes.ts), of `count` values in `bytes` from `from` to `to`. A long row is
+   * taken between turns of the event loop: no other row may follow until the promise has settled. @throws
+   * UNREADABLE_VALUE, or the promise rejects with it; Error if these are not exactly so many values, which only the
+   * sink notices without reading them twice
    */
-  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined
+  textRow (bytes: Buffer, from: number, to: number, count: number): Promise<void> | undefined
   /** A row of values as a driver returns them. The same applies. */
   row (values: ReadonlyArray<DriverValue | null>): Promise<void> | undefined
   /** Reports that the rows are larger than `maxBytes`, without writing them. */

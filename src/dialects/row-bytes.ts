@@ -44,35 +44,41 @@ export function skipValues (bytes: Buffer, from: number, count: number): number 
   return at
 }
 
-/** Copies each value of the row in `bytes` from `from` to `end`, because the driver reuses the bytes. */
-export function copyValues (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
-  const values: Array<Buffer | null> = []
-  for (let at = from; at < end; at = skipValues(bytes, at, 1)) values.push(copyValue(bytes, at))
-  return values
-}
+/** A proxy has repeated or lost a part of the row: its values do not end where the row does. */
+export const notWhole = (): Error => new Error('the values of a row do not end with it')
 
-/** The values of a row in `bytes` from `from` to `end`, without a copy, for a long row, whose bytes are its own. */
-export function valuesIn (bytes: Buffer, from: number, end: number): Array<Buffer | null> {
+/**
+ * Copies each value of the row in `bytes` from `from` to `end`, because the driver reuses the bytes. @throws Error if
+ * these are not exactly so many values
+ */
+export const copyValues = (bytes: Buffer, from: number, end: number, count: number): Array<Buffer | null> =>
+  valuesIn(bytes, from, end, count).map((value) => value === null ? null : Buffer.from(value))
+
+/**
+ * The values of a row in `bytes` from `from` to `end`, without a copy, for a long row, whose bytes are its own. @throws
+ * Error if these are not exactly so many values
+ */
+export function valuesIn (bytes: Buffer, from: number, end: number, count: number): Array<Buffer | null> {
   const values: Array<Buffer | null> = []
-  for (let at = from; at < end;) {
+  let at = from
+  while (at < end) {
     const length = readLength(bytes, at)
     const start = afterLength(bytes, at)
     at = start + Math.max(0, length)
     values.push(length < 0 ? null : bytes.subarray(start, at))
   }
+  if (at !== end || values.length !== count) throw notWhole()
   return values
 }
 
-/** Copies the value that begins at `at`; null for NULL. */
-function copyValue (bytes: Buffer, at: number): Buffer | null {
-  const length = readLength(bytes, at)
-  const start = afterLength(bytes, at)
-  return length < 0 ? null : Buffer.from(bytes.subarray(start, start + length))
-}
-
-/** Writes the position of each value of a row into `starts`, and then the end of the row. */
-export function findStarts (bytes: Buffer, from: number, end: number, starts: Uint32Array): void {
+/**
+ * Writes the position of each value of a row into `starts`, and then the end of the row. @throws Error if these are not
+ * exactly so many values
+ */
+export function findStarts (bytes: Buffer, from: number, end: number, starts: Uint32Array, count: number): void {
   let value = 0
-  for (let at = from; at < end; at = afterLength(bytes, at) + Math.max(0, readLength(bytes, at))) starts[value++] = at
+  let at = from
+  for (; at < end; at = afterLength(bytes, at) + Math.max(0, readLength(bytes, at))) starts[value++] = at
+  if (at !== end || value !== count) throw notWhole()
   starts[value] = end
 }

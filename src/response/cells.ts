@@ -1,6 +1,6 @@
 /** Rows become JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/row-bytes.ts'
+import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
 import { unreadableValue } from '../errors.ts'
 import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'
 import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'
@@ -16,7 +16,7 @@ export type Target = Pick<Output, 'maxBytes' | 'length' | 'reserve' | 'text' | '
 export interface RowFormat {
   /** `columns`: as the database has them now. */
   begin (columns: readonly Column[]): void
-  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE */
+  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE; Error as `RowSink` */
   textRow (output: Output, bytes: Buffer, from: number, to: number): void
   /** A row of values as a driver returns them, in parts if it is long. @throws UNREADABLE_VALUE */
   values (output: Output, values: Values): LongWork
@@ -73,23 +73,25 @@ const NULL = Buffer.from('null')
 const LONG = 512
 
 /**
- * Writes the row in `bytes` from `offset` to `end`, without values behind its columns. Because it runs for every value
- * of every response, it is one function that keeps its position in local variables and reserves memory once per row.
- * @throws UNREADABLE_VALUE
+ * Writes the row in `bytes` from `offset` to `end`, without the `behind` values that follow those of its columns.
+ * Because it runs for every value of every response, it is one function that keeps its position in local variables and
+ * reserves memory once per row. @throws UNREADABLE_VALUE; Error if the values do not end with the row
  */
 export function writeBytes (
   output: Output,
   { cells, overhead }: RowLayout,
   bytes: Buffer,
   offset: number,
-  end: number
+  end: number,
+  behind: number
 ): void {
   output.reserve(
     Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length))
   )
   let target = output.bytes
   let to = output.length
-  for (let index = 0, at = offset; index < cells.length; index++) {
+  let at = offset
+  for (let index = 0; index < cells.length; index++) {
     const { key, form, column } = cells[index] as CellLayout
     for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
     const length = readLength(bytes, at)
@@ -98,7 +100,10 @@ export function writeBytes (
       for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
       continue
     }
-    if (length > LONG && length > output.maxBytes - to) return output.overflow()
+    if (length > LONG) {
+      if (length > end - at) throw notWhole()
+      if (length > output.maxBytes - to) return output.overflow()
+    }
     const start = at
     at += length
     if (form === 'plain') to = copy(bytes, start, at, target, to)
@@ -123,6 +128,7 @@ export function writeBytes (
       target[to++] = QUOTE
     }
   }
+  if ((behind === 0 ? at : skipValues(bytes, at, behind)) !== end) throw notWhole()
   target[to++] = CLOSE
   output.length = to
 }

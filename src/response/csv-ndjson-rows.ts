@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, readLength } from '../dialects/row-bytes.ts'
+import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
 import { LINE_ENDS, onOneLine } from '../json/exact-json.ts'
 import { type Cells, cellsOf, type JoinedCells, type RowCells } from '../plan/members.ts'
@@ -116,6 +116,8 @@ const quote = (text: string): string => SPECIAL.test(text) ? `"${text.replaceAll
 export class CsvRows implements StreamRows {
   readonly #row: RowCells
   #columns: readonly Column[]
+  /** The number of values behind those of its columns. */
+  #behind = 0
   readonly #joined: readonly JoinedCells[]
   readonly #members: JsonRows
   readonly #member = new Output()
@@ -129,6 +131,7 @@ export class CsvRows implements StreamRows {
 
   begin (columns: readonly Column[]): void {
     this.#columns = columns.slice(0, this.#row.columns.length)
+    this.#behind = columns.length - this.#columns.length
     this.#members.begin(columns)
   }
 
@@ -146,13 +149,17 @@ export class CsvRows implements StreamRows {
     // in local variables, because it runs for every value
     let target = output.bytes
     let position = output.length
-    for (let index = 0, at = from; index < columns.length; index++) {
+    let at = from
+    for (let index = 0; index < columns.length; index++) {
       if (index > 0) target[position++] = COMMA
       const size = readLength(bytes, at)
       const start = at = afterLength(bytes, at)
       if (size < 0) continue
+      if (size > LONG) {
+        if (size > to - at) throw notWhole()
+        if (size > output.maxBytes - position) return output.overflow()
+      }
       at += size
-      if (size > LONG && size > output.maxBytes - position) return output.overflow()
       const column = columns[index] as Column
       const { type: { wireFormat: form } } = column
       const isText = form !== undefined && (form !== 'json' || isJson(bytes, start, at))
@@ -169,6 +176,7 @@ export class CsvRows implements StreamRows {
       target = output.bytes
       position = output.length
     }
+    if ((this.#behind === 0 ? at : skipValues(bytes, at, this.#behind)) !== to) throw notWhole()
     output.length = position
     if (this.#joined.length > 0) this.#writeMembers(output, bytes, from, to)
     output.byte(CR)

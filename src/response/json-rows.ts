@@ -84,17 +84,20 @@ export class JsonRows implements RowFormat {
     if (this.#row.members.length === 0) {
       const layout = this.#layout ??= this.#layoutOf(this.#row)
       const start = this.#row.from === 0 ? from : skipValues(bytes, from, this.#row.from)
-      return writeBytes(output, layout, bytes, start, to)
+      // such as that of a hidden column in the order
+      const behind = this.#columns.length - this.#row.from - layout.cells.length
+      return writeBytes(output, layout, bytes, start, to, behind)
     }
     this.readRow(bytes, from, to)
     this.writeRow(output, this.#row)
   }
 
-  /** The cells stay until the next row. */
+  /** The cells stay until the next row. @throws Error if they do not end with this one */
   readRow (bytes: Buffer, from: number, to: number): void {
+    const { length } = this.#columns
     this.#bytes = bytes
-    if (starts.length <= this.#columns.length) starts = new Uint32Array(this.#columns.length + 1)
-    findStarts(bytes, from, to, starts)
+    if (starts.length <= length) starts = new Uint32Array(length + 1)
+    findStarts(bytes, from, to, starts, length)
   }
 
   /** A value of this row. */
@@ -111,7 +114,7 @@ export class JsonRows implements RowFormat {
     const bytes = this.#bytes as Buffer
     const layout = this.#layoutOf(cells)
     const { from, members } = cells
-    writeBytes(output, layout, bytes, starts[from] as number, starts[from + layout.cells.length] as number)
+    writeBytes(output, layout, bytes, starts[from] as number, starts[from + layout.cells.length] as number, 0)
     if (members.length === 0) return
     output.length-- // without its closing brace
     for (let index = 0; index < members.length; index++) {

@@ -147,13 +147,13 @@ export class ResponseSink implements RowSink {
     return false
   }
 
-  textRow (bytes: Buffer, offset: number, end: number): Promise<void> | undefined {
-    if (isLongRow(end - offset)) return this.row(valuesIn(bytes, offset, end))
+  textRow (bytes: Buffer, offset: number, end: number, count: number): Promise<void> | undefined {
+    if (isLongRow(end - offset)) return this.row(valuesIn(bytes, offset, end, count))
     if (this.#page !== undefined && this.#isBehind(this.#page)) return undefined
     if (this.count++ === 0) this.#output.text(BEFORE_ROWS)
     else this.#output.byte(COMMA)
     this.rows.textRow(this.#output, bytes, offset, end)
-    if (this.count === this.#page?.limit) this.#last = copyValues(bytes, offset, end)
+    if (this.count === this.#page?.limit) this.#last = copyValues(bytes, offset, end, count)
     return undefined
   }
 
@@ -254,7 +254,9 @@ export class RowCounter implements RowSink {
 
   begin (): void { this.count = 0 }
 
-  textRow (bytes: Buffer, from: number, to: number): undefined { this.row(copyValues(bytes, from, to)) }
+  textRow (bytes: Buffer, from: number, to: number, count: number): undefined {
+    this.row(copyValues(bytes, from, to, count))
+  }
 
   row (_values: Values): undefined { this.count++ }
 

@@ -135,9 +135,9 @@ export class RowStream implements PausableSink {
     this.#output.overflow()
   }
 
-  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined {
+  textRow (bytes: Buffer, from: number, to: number, count: number): Promise<void> | undefined {
     if (this.#isDiscarded) return undefined
-    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to))
+    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to, count))
     this.#before()
     this.#rows.textRow(this.#output, bytes, from, to)
     this.#after()

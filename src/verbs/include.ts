@@ -81,8 +81,8 @@ class ListSink implements RowSink {
     this.members.begin(columns)
   }
 
-  textRow (bytes: Buffer, from: number, to: number): Promise<void> | undefined {
-    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to))
+  textRow (bytes: Buffer, from: number, to: number, count: number): Promise<void> | undefined {
+    if (isLongRow(to - from)) return this.row(valuesIn(bytes, from, to, count))
     const start = afterLength(bytes, from)
     const end = start + readLength(bytes, from)
     this.count++

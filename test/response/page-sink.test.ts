@@ -2,12 +2,14 @@
 import t from 'tap'
 import { copyValues, skipValues } from '../../src/dialects/row-bytes.ts'
 import { UNLIMITED } from '../../src/response/output.ts'
-import type { ResponseSink } from '../../src/response/response-sink.ts'
+import { createStreamRows } from '../../src/response/csv-ndjson-rows.ts'
+import { type ResponseSink, RowCounter } from '../../src/response/response-sink.ts'
+import { RowStream } from '../../src/response/row-stream.ts'
 import type { SelectBody } from '../../schemas/body.ts'
 import type { SelectPlan } from '../../src/plan/plan.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createSink } from '../../src/verbs/execute.ts'
-import { planSelect } from '../../src/verbs/select.ts'
+import { planSelect, planStream } from '../../src/verbs/select.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -33,7 +35,7 @@ t.test('cells of every length are found and copied', async (t) => {
     t.equal(skipValues(row, 'before'.length, index), at)
     at += part.length
   }
-  const copies = copyValues(row, 'before'.length, row.length)
+  const copies = copyValues(row, 'before'.length, row.length, parts.length)
   t.ok([...values, null, Buffer.from('end')].every(
     (value, index) => value === null ? copies[index] === null : copies[index]?.equals(value) === true
   ))
@@ -48,16 +50,58 @@ const table = tableOf({
   primaryKey: ['id']
 })
 
-function read (body: Omit<SelectBody, 'verb'>, rows: Buffer[], attempts = 1): string {
+function sinkOf (body: Omit<SelectBody, 'verb'>) {
   const plan: SelectPlan = planSelect({ verb: 'select', ...body }, alone(table), LIMITS)
   const sink = createSink(plan, UNLIMITED, 10_000) as ResponseSink
-  const columns = [...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []]
+  return { sink, columns: [...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []] }
+}
+
+function take (body: Omit<SelectBody, 'verb'>, bytes: Buffer, end: number): void {
+  const { sink, columns } = sinkOf(body)
+  sink.begin(columns)
+  sink.textRow(bytes, 0, end, columns.length)
+}
+
+function read (body: Omit<SelectBody, 'verb'>, rows: Buffer[], attempts = 1): string {
+  const { sink, columns } = sinkOf(body)
   for (let attempt = 0; attempt < attempts; attempt++) {
     sink.begin(columns)
-    for (const row of rows) sink.textRow(row, 0, row.length)
+    for (const row of rows) sink.textRow(row, 0, row.length, columns.length)
   }
   return String(sink.finish(sink.next()))
 }
+
+t.test('a row whose values do not end with it is an error, however it is written', async (t) => {
+  const row = rowOf('the note', '7', null)
+  const written: Record<string, (bytes: Buffer, end: number) => void> = {
+    'of a select': (bytes, end) => take({ columns: ['note', 'id', 'name'] }, bytes, end),
+    'with values of the position behind it': (bytes, end) =>
+      take({ columns: ['note'], orderBy: 'id, name', limit: 5, after: null }, bytes, end),
+    'as the last one of a page': (bytes, end) =>
+      take({ columns: ['note'], orderBy: 'id, name', limit: 1, after: null }, bytes, end),
+    'that is counted': (bytes, end) => new RowCounter().textRow(bytes, 0, end, 3)
+  }
+  for (const format of ['ndjson', 'csv'] as const) {
+    const plan = planStream({ verb: 'select', columns: ['note', 'id', 'name'] }, alone(table), { limits: LIMITS })
+    written[format] = (bytes, end) => {
+      const stream = new RowStream({ rows: createStreamRows(plan, format), maxBytes: 10_000 })
+      stream.begin(plan.columns)
+      try {
+        stream.textRow(bytes, 0, end, 3)
+      } finally {
+        stream.drop()
+      }
+    }
+  }
+  for (const [name, write] of Object.entries(written)) {
+    t.doesNotThrow(() => write(row, row.length), name)
+    for (let end = 1; end < row.length; end++) {
+      // the bytes behind the row are those of other packets
+      t.throws(() => write(row, end), `${name}: ${end} of ${row.length} bytes`)
+      t.throws(() => write(Buffer.concat([row, row]), row.length + end), `${name}: ${end} bytes more`)
+    }
+  }
+})
 
 t.test('the row behind a page is not in the answer, and columns of the position need not be', async (t) => {
   const rows = [rowOf('first', '1', null), rowOf('second', '2', 'b'), rowOf('x'.repeat(9000), '3', 'c')]

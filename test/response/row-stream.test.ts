@@ -37,7 +37,7 @@ function createStream ({
     const row = Buffer.concat([
       Buffer.from([0xfd, length & 0xff, (length >> 8) & 0xff, length >> 16]), Buffer.alloc(length, text)
     ])
-    told.taking = stream.textRow(row, 0, row.length)
+    told.taking = stream.textRow(row, 0, row.length, 1)
     return length + '{"name":""}\n'.length
   }
   return { stream, source, told, add }
@@ -66,7 +66,7 @@ t.test('what takes the chunks of a stream may keep them', async (t) => {
   stream.readable.pipe(keeper)
   for (let row = 0; row < 30_000; row++) {
     const text = String(row).padStart(99, '.')
-    stream.textRow(Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]), 0, 100)
+    stream.textRow(Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]), 0, 100, 1)
     while (told.isPaused) await turn()
   }
   stream.end()

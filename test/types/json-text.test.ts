@@ -105,7 +105,7 @@ t.test('a response is valid JSON whatever bytes a JSON column of MariaDB contain
   ), (cell) => {
     const [bytes, plain] = [new ResponseSink([column], 1e6), new ResponseSink([column], 1e6)]
     const packet = packetOf(cell)
-    bytes.textRow(packet, 0, packet.length)
+    bytes.textRow(packet, 0, packet.length, 1)
     plain.row([cell])
     const [first, second] = [bytes, plain].map((writer) => JSON.parse(String(writer.finish())).data.rows[0])
     fc.pre(cell.equals(Buffer.from(cell.toString())))

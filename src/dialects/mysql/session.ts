@@ -251,8 +251,8 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
       sink: {
         full: false,
         begin () {},
-        textRow (bytes, from, end) {
-          return rows.push(copyValues(bytes, from, end).map(toText)) % ROWS === 0 ? nextTurn() : undefined
+        textRow (bytes, from, end, count) {
+          return rows.push(copyValues(bytes, from, end, count).map(toText)) % ROWS === 0 ? nextTurn() : undefined
         }
       },
       listener: {

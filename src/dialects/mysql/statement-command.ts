@@ -9,6 +9,7 @@ import type { Cell, Moment, MomentForm } from '../../types/column-type.ts'
 import { isMoment } from '../../types/moment.ts'
 import { type RowSink, StaleCatalog } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
+import { valuesIn } from '../row-bytes.ts'
 import { isEof, isOk, type OkPacket, type PacketBytes, readColumnCount, readEof, readOk } from './packets.ts'
 
 /** The used part of mysql2's. */
@@ -100,8 +101,9 @@ export class QueryPacket {
 
 const UNREADABLE = 'UNREADABLE_PACKET'
 
-// A proxy may send a packet twice, lose one, or change their order. The answer is then not known, and the connection
-// ends, unless numbers follow each other, nothing follows the last packet, and what that says fits the statement.
+// A proxy may send a packet or a part of one twice, lose one, or change their order. The answer is then not known, and
+// the connection ends, unless numbers follow each other, the values of a row end with its packet, nothing follows the
+// last one, and what that says fits the statement.
 
 const FOREIGN_PACKET = Object.assign(new Error('the server sends the answer to another statement'), {
   code: UNREADABLE
@@ -119,6 +121,15 @@ function requireLast ({ buffer, end }: Packet): void {
 function requireRows ({ affectedRows, insertId }: OkPacket, { inserts, isNumbered }: CommandOptions): void {
   if (inserts !== undefined && affectedRows !== inserts) throw FOREIGN_PACKET
   if (isNumbered === true && insertId === '0') throw FOREIGN_PACKET
+}
+
+/** @throws Error if the packet has other bytes than those of so many values */
+function requireWhole ({ buffer, offset, end }: Packet, count: number): void {
+  try {
+    valuesIn(buffer, offset, end, count)
+  } catch {
+    throw FOREIGN_PACKET
+  }
 }
 
 class StatementCommand {
@@ -207,16 +218,24 @@ class StatementCommand {
     return false
   }
 
-  /** Must not throw, because an unreadable row is no reason to end the connection. It runs for each: no closures. */
-  #write ({ buffer, offset, end }: Packet): void {
+  /**
+   * Runs for each row: no closures. @throws Error for a row that is not whole; an unreadable value is no reason to end
+   * the connection
+   */
+  #write (packet: Packet): void {
+    const { buffer, offset, end } = packet
     const sink = this.#options.sink as CommandSink
     try {
-      const taking = sink.textRow(buffer, offset, end)
+      const taking = sink.textRow(buffer, offset, end, this.#columns)
       if (taking !== undefined) return this.#waitFor(taking, sink)
     } catch (reason) {
+      requireWhole(packet, this.#columns)
       return this.#fail(reason)
     }
-    if (sink.full) this.#stop()
+    if (!sink.full) return
+    // a value may only seem to be longer than the answer may become
+    requireWhole(packet, this.#columns)
+    this.#stop()
   }
 
   #waitFor (taking: Promise<void>, sink: CommandSink): void {

@@ -205,7 +205,7 @@ t.test('a difference that remains after reading the catalog is known, and the co
   const writer = new ResponseSink([column], 1000)
   writer.begin(definitions.columns)
   const row = Buffer.concat([text('1,"admin":true')])
-  writer.textRow(row, 0, row.length)
+  writer.textRow(row, 0, row.length, 1)
   t.same(JSON.parse(String(writer.finish())).data.rows, [{ n: '1,"admin":true' }])
 
   t.ok(isExpected(definitions, { type: INT }))
