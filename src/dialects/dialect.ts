@@ -55,6 +55,8 @@ export interface PausableSink extends RowSink {
   from (source: RowSource): void
   /** Whether rows have been passed on, so the statement must not run again. */
   readonly hasPassed: boolean
+  /** Gives up the rows of a run that have not been passed on, before the statement runs again. */
+  giveUp (): void
   /** Takes no more rows, and discards those that still arrive without pausing the source. */
   discard (): void
 }

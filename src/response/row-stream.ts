@@ -119,8 +119,13 @@ export class RowStream implements PausableSink {
   }
 
   begin (columns: readonly Column[]): void {
-    this.count = this.#whole = this.#output.length = 0
+    this.giveUp()
     this.#rows.begin(columns)
+  }
+
+  giveUp (): void {
+    this.#stopTimer()
+    this.count = this.#whole = this.#output.length = 0
   }
 
   get full (): boolean {

@@ -34,6 +34,8 @@ export interface Proxy {
    * Sends each packet of the server twice: both together, or the second one before the answer to the next statement.
    */
   repeats: 'together' | 'later' | undefined
+  /** Changes what the server sends: the connection ends with what it returns, if it returns anything. */
+  mangle: (bytes: Buffer) => Buffer | undefined
   /** Answers `KILL` itself and does nothing, so that statements run on. */
   killsNothing: boolean
   /** While true, new connections are refused with "Too many connections". */
@@ -83,6 +85,7 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     onStatement: (_sql: string): Buffer | undefined => undefined,
     delay: 0,
     repeats: undefined as Proxy['repeats'],
+    mangle: (_bytes: Buffer): Buffer | undefined => undefined,
     killsNothing: false,
     full: false,
     target,
@@ -117,6 +120,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     })
     upstream.on('data', (bytes) => {
       if (state.silent || state.deaf) return
+      const mangled = state.mangle(bytes as Buffer)
+      if (mangled !== undefined) return client.end(mangled)
       const repeats = isConfirmation ? undefined : state.repeats
       if (repeats === 'later') last = bytes as Buffer
       if (repeats === 'together') client.write(Buffer.concat([bytes as Buffer, bytes as Buffer]))
@@ -165,6 +170,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
     set delay (value) { state.delay = value },
     get repeats () { return state.repeats },
     set repeats (value) { state.repeats = value },
+    get mangle () { return state.mangle },
+    set mangle (value) { state.mangle = value },
     get killsNothing () { return state.killsNothing },
     set killsNothing (value) { state.killsNothing = value },
     get full () { return state.full },

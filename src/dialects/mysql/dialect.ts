@@ -200,6 +200,8 @@ async function runWithRetries<
         pools = [primary]
         count = 0
       } else throw error
+      // at once: the stream would pass them on while the next run waits for its session
+      request.stream?.giveUp()
     }
   }
 }

@@ -276,8 +276,10 @@ class Execution {
     const { pool, session, request, request: { sink, stream, transaction } } = this.#run
     const isStopped = this.#stop !== undefined
     this.#unwatch?.()
-    if (stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
-    if (this.#failure !== undefined) return this.#reject(this.#failure)
+    // rows of an answer that has been lost, or is none of the server's, say nothing
+    const isAnswer = isStopped || error === null || !isLost(error)
+    if (isAnswer && stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    if (isAnswer && this.#failure !== undefined) return this.#reject(this.#failure)
     // a write has changed nothing if what runs before it has failed
     const statement = this.#before ?? request.statement
     if (error === null && !this.#mayBeCutShort(statement)) {
