@@ -69,12 +69,15 @@ function placeOf (
   return { jsonParts: partsTo(steps.length), lists: lists.map(partsTo) }
 }
 
+/** A key of a path, which may contain any characters. */
+const KEY = /"(?:[^"\\]|\\.)*"/g
+
 /**
  * Conditions of a path beyond its own: each step into a list but the first. MySQL needs a condition for each, so that
  * 256 paths of 98 such steps kept the event loop for seconds.
  */
 export const furtherLists = ({ jsonParts }: JsonPlace): number =>
-  Math.max(0, jsonParts.reduce((sum, { jsonPath }) => sum + jsonPath.split('[').length - 1, -1))
+  Math.max(0, jsonParts.reduce((sum, { jsonPath }) => sum + jsonPath.replace(KEY, '').split('[').length - 1, -1))
 
 /** Undefined if the text is not a JSON string of valid Unicode. */
 function readKey (quoted: string): string | undefined {

@@ -197,6 +197,8 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
     )
     t.same(await refused(deep(8)), [200, undefined, undefined], 'so is each step into a list but the first')
     t.same(await refused(deep(9)), [400, 'INVALID_BODY', `/filters/meta/$at/$.p8${'[0]'.repeat(29)}`])
+    const keys = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`$."${index}[[["`, 1]))
+    t.same(await refused(at(keys)), [200, undefined, undefined], 'a bracket in a key is no such step')
     t.same(await refused(at({ '$.a': { $in: Array(10_001).fill(1) } })), [
       400, 'INVALID_BODY', '/filters/meta/$at/$.a/$in'
     ])
