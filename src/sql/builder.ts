@@ -45,6 +45,8 @@ export interface TableTokens {
   readonly indexToken: (index: Index) => string
   /** A table of a subquery. */
   readonly isInner?: true
+  /** Set where related rows are found by lists, which MySQL reads once, or looks up for each row if these are few. */
+  readonly usesLists?: true
   /** Adds a table of a subquery. `index`: finds its rows. */
   readonly add: (table: Table, index: Index | undefined) => TableTokens & {
     readonly from: Sql

@@ -35,7 +35,8 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
     (each) => each.condition !== undefined && existsIn(each.condition).length > 0
   )
   const derived = isDerived ? deriveRows(source, (index) => alias(columns.length + index)) : undefined
-  const own = derived?.own ?? source
+  const passes = (condition: Condition) => compileCondition(condition, { ...source, isInner: true, usesLists: true })
+  const own = derived?.own ?? { ...source, ...table.traits?.nestsInAggregates === true && { passes } }
   const column = (each: Column): AliasableExpression<Parameter> => sql.ref(own.token(each))
   const [only] = aggregates
   // with a condition on all rows, and not on the rows of the aggregate, SQLite finds `$max` by an index

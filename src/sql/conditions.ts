@@ -316,7 +316,7 @@ const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
  */
 function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBool> {
   const { negated, offset, table, on, condition, index } = exists
-  if (table.kind === 'view') return compileInView(exists, scope)
+  if (table.kind === 'view' || scope.usesLists === true) return compileInList(exists, scope)
   const { outer, add } = scope
   const other = (add as TableTokens['add'])(table, index)
   // the column on the left decides the collation on SQLite
@@ -331,26 +331,26 @@ function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBo
 }
 
 /**
- * `((<columns> in (select <columns of the view> from <view> where …)) is true) = 1`: a correlated subquery would read a
- * view without an index once for each row. So would this one inside another subquery, unless a derived table has its
- * rows, and on MySQL `is not true` for several columns that may be NULL, which `not (… is true)` becomes.
+ * `((<columns> in (select <columns of the other table> from <it> where …)) is true) = 1`: a correlated subquery would
+ * read a view without an index once for each row. So would this one inside another subquery, unless a derived table has
+ * its rows, and on MySQL `is not true` for several columns that may be NULL, which `not (… is true)` becomes.
  */
-function compileInView (
+function compileInList (
   { negated, offset, table, on, condition }: Exists,
   { outer, add, isInner }: ConditionScope
 ): Expression<SqlBool> {
-  const view = (add as TableTokens['add'])(table, undefined)
+  const other = (add as TableTokens['add'])(table, undefined)
   const own = on.map(({ column }) => sql.ref((outer as TableTokens['outer'])(column)))
-  const theirs = on.map(({ other }) => sql.ref(view.token(other)))
-  const where = isTrue(condition) ? sql`` : sql` where ${compileCondition(condition, view)}`
+  const theirs = on.map((pair) => sql.ref(other.token(pair.other)))
+  const where = isTrue(condition) ? sql`` : sql` where ${compileCondition(condition, other)}`
   const counted = offset === undefined
     ? sql``
     : sql` group by ${sql.join(on.map((pair, index) => sql`${theirs[index]}${collationOf(pair)}`))} having count(*) > ${
       offset}`
-  const from = sql`from ${view.from}${where}${counted}${view.lock}`
+  const from = sql`from ${other.from}${where}${counted}${other.lock}`
   const names = on.map((_, index) => sql.id(`v${index}`))
   const derived = sql`select distinct ${sql.join(theirs.map((each, index) => sql`${each} as ${names[index]}`))} ${from}`
-  const rows = isInner === true
+  const rows = isInner === true && table.kind === 'view'
     ? sql`select ${sql.join(names)} from (${derived}) as ${sql.id('d')}`
     : sql`select ${sql.join(theirs)} ${from}`
   return sql`(((${sql.join(own)}) in (${rows})) is true) = ${sql.raw(negated ? '0' : '1')}`
