@@ -362,6 +362,8 @@ const ESCAPES = new Uint8Array(256)
 const [ESCAPED, LETTERS] = ['\0\b\t\n\r\x1a"\'\\', '0btnrZ"\'\\']
 for (let index = 0; index < ESCAPED.length; index++) ESCAPES[ESCAPED.charCodeAt(index)] = LETTERS.charCodeAt(index)
 
+/** What is escaped in single quotes; other characters mean themselves (MySQL manual, "String Literals"). */
+const SPECIAL = /['\\\0]/
 /** Up to this length a loop writes ASCII faster than a native function. */
 const SHORT = 64
 
@@ -369,29 +371,33 @@ const SHORT = 64
 function put (text: string, isLiteral = false): void {
   // a unit of its length has three bytes at most
   if (length + 3 * text.length + 2 > bytes.length) reserve(Buffer.byteLength(text) + 2)
-  if (isLiteral) bytes[length++] = QUOTE
-  const start = length
+  // in the scope of the module, each use of them would read it anew
+  const memory = bytes
+  const start = isLiteral ? length + 1 : length
+  let end = start
   let at = 0
+  let isSpecial = false
   if (text.length <= SHORT) {
-    for (let code; at < text.length && (code = text.charCodeAt(at)) < FIRST_OF_SEVERAL; at++) bytes[length++] = code
+    for (let code; at < text.length && (code = text.charCodeAt(at)) < FIRST_OF_SEVERAL; at++) {
+      if (code === QUOTE || code === BACKSLASH || code === 0) isSpecial = true
+      memory[end++] = code
+    }
   }
-  if (at < text.length) length += bytes.write(text.slice(at), length)
+  if (at < text.length) {
+    isSpecial = isLiteral && SPECIAL.test(text)
+    end += memory.write(at === 0 ? text : text.slice(at), end)
+  }
+  length = end
   if (!isLiteral) return
-  let escapes = 0
-  let isNeeded = false
-  for (let index = start; index < length; index++) {
-    const byte = bytes[index] as number
-    if (ESCAPES[byte] === 0) continue
-    escapes++
-    // the others mean themselves (MySQL manual, "String Literals")
-    if (byte === QUOTE || byte === BACKSLASH || byte === 0) isNeeded = true
-  }
-  if (isNeeded) escape(start, escapes)
+  memory[start - 1] = QUOTE
+  if (isSpecial) escape(start)
   bytes[length++] = QUOTE
 }
 
-/** `escapes`: how many of the bytes from `start` are escaped. From the last one on. */
-function escape (start: number, escapes: number): void {
+/** Puts backslashes into what is written from `start` on, from the last one on. */
+function escape (start: number): void {
+  let escapes = 0
+  for (let index = start; index < length; index++) if (ESCAPES[bytes[index] as number] !== 0) escapes++
   reserve(escapes + 1)
   let from = length
   let to = length += escapes
