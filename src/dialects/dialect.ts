@@ -66,7 +66,7 @@ export interface StatementResult {
   readonly rows: number
   /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
   readonly changed: number
-  /** SQLite: the id of the row that an upsert has found, if the statement notes it. */
+  /** SQLite: the id of the row that an upsert has found; null if the statement does not report it. */
   readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined

@@ -16,13 +16,17 @@ import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } 
 import { confirmationsOf } from './compile-select.ts'
 import { anyOf, newValue, skipsUnchanged } from './compile-write.ts'
 import { bind, compileCondition } from './conditions.ts'
-import type { BatchConflict, RowBatch } from './row-batches.ts'
+import { type BatchConflict, changedColumns, type RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
 
 type Sql = RawBuilder<unknown>
 
-export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement & { readonly probe?: string } {
+/**
+ * On SQLite, `row_query_exists` is called with the id of the row if an upsert has found one, and returns true
+ * (src/dialects/sqlite/process.ts): nothing else tells an updated row from an inserted one.
+ */
+export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement {
   const { table, columns, conflict } = batch
   const builder = builderFor(engine, table)
   const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
@@ -36,25 +40,21 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement & 
   if (!TRAITS[engine].namesKey) return build(onDuplicateKey(table, conflict, builder))
   const upsert = (suffix: Sql): BuiltStatement =>
     build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
-  const nothing = upsert(conflict.identity === undefined ? sql`nothing` : note(conflict.identity, builder))
+  const { identity, within } = conflict
+  const id = identity === undefined ? sql`null` : sql.ref(`t.${builder.token(identity)}`)
+  const exists = sql`row_query_exists(${id})`
   const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
-  if (changes.length === 0) return { ...nothing, probe: nothing.sql }
-  const within = conflict.within && compileStored(conflict.within, builder)
-  const differs = skipsUnchanged(table, conflict.assignments, conflict.written)
-    ? anyOf(changes.map(({ is, value }) => sql<boolean>`${is} is not ${value} collate binary`))
-    : undefined
-  const condition = within !== undefined && differs !== undefined ? sql`${within} and ${differs}` : within ?? differs
-  const where = condition === undefined ? sql`` : sql` where ${condition}`
-  return { ...upsert(sql`update set ${assign(changes)}${where}`), probe: nothing.sql }
-}
-
-/**
- * Changes nothing, and notes the id of the row that exists: `row_query_note` returns false
- * (src/dialects/sqlite/process.ts).
- */
-function note (identity: Column, { token }: TableBuilder): Sql {
-  const stored = sql.ref(`t.${token(identity)}`)
-  return sql`update set ${sql.ref(token(identity))} = ${stored} where row_query_note(${stored})`
+  if (changes.length === 0) {
+    const column = identity && sql.ref(builder.token(identity))
+    return upsert(column === undefined ? sql`nothing` : sql`update set ${column} = ${id} where not ${exists}`)
+  }
+  // first, because AND evaluates nothing after a condition that is false
+  const conditions: Array<Expression<unknown>> = [exists]
+  if (within !== undefined) conditions.push(compileStored(within, builder))
+  if (skipsUnchanged(table, conflict.assignments, conflict.written)) {
+    conditions.push(anyOf(changes.map(({ is, value }) => sql<boolean>`${is} is not ${value} collate binary`)))
+  }
+  return upsert(sql`update set ${assign(changes)} where ${sql.join(conditions, sql` and `)}`)
 }
 
 /**
@@ -182,7 +182,8 @@ function describe (batch: RowBatch, engine: Engine): Template {
     confirmations: [],
     isNumbered: conflict === undefined && kind === 'table' && identity?.autoIncrement === true &&
       !columns.includes(identity) && !factsOf(table).seesNew,
-    isUpsert: conflict !== undefined
+    isUpsert: conflict !== undefined,
+    isIdle: conflict !== undefined && changedColumns(conflict).length === 0
   }
 }
 

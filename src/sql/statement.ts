@@ -41,8 +41,8 @@ export interface CompiledStatement {
   readonly isNumbered?: boolean | undefined
   /** The insert updates rows that exist. */
   readonly isUpsert?: boolean | undefined
-  /** For an upsert on SQLite: the text that leaves an existing row unchanged. */
-  readonly probe?: string | undefined
+  /** Whether an upsert writes nothing to rows that exist. */
+  readonly isIdle?: boolean | undefined
 }
 
 /** Stands for a value of a plan: its index among them (statement-cache.ts). */

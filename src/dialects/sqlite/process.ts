@@ -26,8 +26,8 @@ const REFUSED = new Set<number | undefined>([19, 0]) // Node 22.13 reads the cod
 const BROKEN_KEY = 787
 const NO_CHANGES = new Uint8Array(0)
 
-/** A function of SQL that keeps its argument for the reply and returns false (src/sql/compile-insert.ts). */
-const NOTE = 'row_query_note'
+/** A function of SQL that an upsert calls for the row that it has found, with its id (src/sql/compile-insert.ts). */
+const EXISTS = 'row_query_exists'
 
 /** SQLITE_READONLY_DBMOVED */
 const MOVED = { errcode: 1032 }
@@ -51,7 +51,8 @@ class Connection {
   } | undefined
 
   #encoding: Encoding | undefined
-  #noted: DriverValue | null | undefined
+  /** The argument of the last call of EXISTS, if the running statement has called it. */
+  #existing: DriverValue | null | undefined
 
   readonly isReadOnly: boolean
 
@@ -67,9 +68,9 @@ class Connection {
     this.#database = database
     database.function(FILE, { directOnly: true }, () => file)
     this.isReadOnly = isReadOnly
-    database.function(NOTE, { directOnly: true, useBigIntArguments: true }, (value) => {
-      this.#noted = value as DriverValue | null
-      return 0
+    database.function(EXISTS, { directOnly: true, useBigIntArguments: true }, (id) => {
+      this.#existing = id as DriverValue | null
+      return 1
     })
   }
 
@@ -152,25 +153,27 @@ class Connection {
     return statement.run(...parameters as SQLInputValue[])
   }
 
-  #runRows ({ sql, parameters }: RunOrder, { count, cells, probe }: RowsOrder): Reply {
+  #runRows ({ sql, parameters }: RunOrder, { count, cells, isIdle }: RowsOrder): Reply {
     const shared = parameters.slice(count * cells)
     let [changes, duplicates] = [0, 0]
     let insertId: string | undefined
     const untouched: number[] = []
-    this.#noted = undefined
     this.#prepare('savepoint list').run()
     for (let row = 0; row < count; row++) {
+      this.#existing = undefined
       try {
-        const values = parameters.slice(row * cells, (row + 1) * cells)
-        const inserted =
-          probe === undefined ? this.#execute(sql, [...values, ...shared]) : this.#tryInsert(probe, values)
-        if (inserted.changes === 1n) {
-          changes++
-          if (row === 0) insertId = String(inserted.lastInsertRowid)
-        } else if (probe !== undefined && probe !== sql && this.#execute(sql, [...values, ...shared]).changes === 1n) {
+        if (isIdle) this.#prepare('savepoint row').run()
+        const result = this.#execute(sql, [...parameters.slice(row * cells, (row + 1) * cells), ...shared])
+        const isUntouched = result.changes !== 1n
+        if (isIdle) isUntouched ? this.#undo('row') : this.#prepare('release row').run()
+        if (isUntouched) untouched.push(row)
+        else if (this.#existing !== undefined) {
           changes += 2
           duplicates++
-        } else untouched.push(row)
+        } else {
+          changes++
+          if (row === 0) insertId = String(result.lastInsertRowid)
+        }
       } catch (error) {
         this.#undo('list')
         throw Object.assign(error as Error, { row })
@@ -182,17 +185,8 @@ class Connection {
       duplicates,
       ...(insertId !== undefined && { insertId }),
       ...(untouched.length > 0 && { untouched }),
-      ...(this.#noted !== undefined && { noted: this.#noted })
+      ...(this.#existing !== undefined && { existing: this.#existing })
     }
-  }
-
-  /** If the row exists, BEFORE triggers are undone, because they run again with the update. */
-  #tryInsert (probe: string, values: readonly unknown[]): ReturnType<StatementSync['run']> {
-    this.#prepare('savepoint row').run()
-    const result = this.#execute(probe, values)
-    if (result.changes === 1n) this.#prepare('release row').run()
-    else this.#undo('row')
-    return result
   }
 
   #undo (savepoint: 'list' | 'row'): void {

@@ -42,8 +42,8 @@ export interface RowsOrder {
   readonly count: number
   /** The number of parameters of a row. */
   readonly cells: number
-  /** A statement that inserts a row unless it exists; the statement of the order then runs for rows that exist. */
-  readonly probe: string | undefined
+  /** Whether to undo what BEFORE triggers do for a row that is not inserted. */
+  readonly isIdle: boolean
 }
 
 /** While it is open, an error undoes only its statement, if SQLite can. */
@@ -92,8 +92,8 @@ export interface Reply {
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
-  /** The value of the existing row that the last statement has noted (NOTE). */
-  readonly noted?: DriverValue | null
+  /** The id of the row that the last statement has found; null if it does not report that. */
+  readonly existing?: DriverValue | null
   /** The indexes in a list of rows neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, the rowid of its first row, if it was inserted. */

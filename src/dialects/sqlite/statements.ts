@@ -34,14 +34,14 @@ export async function runSelect (
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
 export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<StatementResult> {
   const statement = { ...given, parameters: bindCells(given.parameters, systemClock) }
-  const { sql, parameters, verb, rows, assigned, probe } = statement
-  const { changes, duplicates, insertId, untouched, noted } = await session.ask({
+  const { sql, parameters, verb, rows, assigned, isIdle = false } = statement
+  const { changes, duplicates, insertId, untouched, existing } = await session.ask({
     kind: 'run',
     sql,
     parameters,
     version: statement.table.version,
     begin,
-    rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, probe }
+    rows: rows === undefined ? undefined : { count: rows, cells: assigned.length, isIdle }
   })
   // a row that a trigger has skipped has no number, and SQLite would report the number of an earlier insert
   const isCertain =
@@ -52,7 +52,7 @@ export async function runWrite (session: Session, given: Statement, begin: boole
     duplicates,
     insertId: isCertain ? insertId : undefined,
     untouched,
-    existing: noted
+    existing
   }
 }
 
