@@ -20,52 +20,51 @@ export interface InsertRun {
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
 }
 
+/** An attempt to write a row. `mayFollow`: whether the next one may write a row that the database has refused. */
+interface Attempt {
+  readonly write: (insertRun: InsertRun, batch: RowBatch) => Promise<RowCounts>
+  readonly mayFollow: (code: ServiceError['code'], writes: Writes) => boolean
+}
+
+const isTaken = (code: ServiceError['code']): boolean => code === 'UNIQUE_VIOLATION'
+
+const STATEMENT: Attempt = {
+  write: writeBatch,
+  mayFollow: (code, { looksUpRefused, takesNumber }) =>
+    (isTaken(code) && looksUpRefused) || (code === 'VALUE_OUT_OF_RANGE' && takesNumber)
+}
+/** The same for a row that exists, also by the key that a trigger has given it. */
+const EXISTING: Attempt = { ...STATEMENT, write: (insertRun, batch) => writeBatch(insertRun, batch, true) }
+const INSERT: Attempt = {
+  write: (insertRun, { conflict: _, ...plain }) => writeBatch(insertRun, plain),
+  mayFollow: isTaken
+}
+const LOOK_UP: Attempt = { write: lookUp, mayFollow: (code, { hidesKey }) => isTaken(code) && hidesKey }
+
+/** The attempts of each way, one after the other. */
+const ATTEMPTS: Readonly<Record<Writes['way'], readonly Attempt[]>> = {
+  insert: [STATEMENT],
+  guarded: [STATEMENT, LOOK_UP, EXISTING],
+  'insert-first': [INSERT, EXISTING, LOOK_UP, EXISTING],
+  'look-up': [LOOK_UP, EXISTING]
+}
+
 /** The row is alone in its batch. @throws ServiceError, which names the row that was refused */
 export async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan } = insertRun
   const batch = toBatch(plan, [row])
-  const writes = writesOf(plan, row)
-  try {
-    switch (wayOf(plan, row).way) {
-      case 'look-up': return await lookUp(insertRun, batch, writes)
-      case 'insert-first': return await insertFirst(insertRun, batch, writes)
-      default: return await upsert(insertRun, batch, writes)
+  const attempts = ATTEMPTS[wayOf(plan, row).way]
+  for (let count = 0; ; count++) {
+    const { write, mayFollow } = attempts[count] as Attempt
+    try {
+      return await write(insertRun, batch)
+    } catch (error) {
+      const isLast = count === attempts.length - 1
+      if (isLast || !mayFollow((error as ServiceError).code, writesOf(plan, row))) {
+        throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
+      }
     }
-  } catch (error) {
-    throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
   }
-}
-
-/** By the guarded statement, and by the key if another one refuses the row. */
-async function upsert (insertRun: InsertRun, batch: RowBatch, writes: Writes, isThere = false): Promise<RowCounts> {
-  try {
-    return await writeBatch(insertRun, batch, isThere)
-  } catch (error) {
-    const { code } = error as ServiceError
-    const isOther = code === 'UNIQUE_VIOLATION' && writes.looksUpRefused
-    const lacksNumber = code === 'VALUE_OUT_OF_RANGE' && writes.takesNumber
-    if (batch.conflict === undefined || (!isOther && !lacksNumber)) throw error
-    return await lookUp(insertRun, batch, writes)
-  }
-}
-
-async function insertFirst (insertRun: InsertRun, batch: RowBatch, writes: Writes): Promise<RowCounts> {
-  const { conflict: _, ...plain } = batch
-  try {
-    return await writeBatch(insertRun, plain)
-  } catch (error) {
-    if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw error
-    return await upsert(insertRun, batch, writes, true)
-  }
-}
-
-async function lookUp ({ runner, onBatch }: InsertRun, batch: RowBatch, writes: Writes): Promise<RowCounts> {
-  const counts = await resolveRow(batch as Upsert, runner).catch((error: unknown) => {
-    if ((error as ServiceError).code !== 'UNIQUE_VIOLATION' || !writes.hidesKey) throw error
-    return runExisting(batch, runner)
-  })
-  await onBatch?.(batch, counts)
-  return counts
 }
 
 // Writing a row of an upsert by its key is necessary for a row that collides in a key other than the named one: the
@@ -73,6 +72,12 @@ async function lookUp ({ runner, onBatch }: InsertRun, batch: RowBatch, writes: 
 // fails. Other rows are written like this because the statement of an upsert would do more than requested.
 
 type Upsert = RowBatch & { readonly conflict: BatchConflict }
+
+async function lookUp ({ runner, onBatch }: InsertRun, batch: RowBatch): Promise<RowCounts> {
+  const counts = await resolveRow(batch as Upsert, runner)
+  await onBatch?.(batch, counts)
+  return counts
+}
 
 async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
   const { table, conflict, rows } = batch
@@ -162,19 +167,14 @@ async function requireWithin (
   }
 }
 
-/** Runs the statement of a row that exists, which is not counted as inserted. */
-async function runExisting (batch: RowBatch, runner: Runner): Promise<RowCounts> {
-  const result = await runner.insert(batch)
-  return countsOf(batch, result.changed === 1 ? { ...result, changed: 0 } : result)
-}
-
-/** `isThere`: the only row of the batch exists. */
+/** `isThere`: the only row of the batch exists, so that it is not counted as inserted. */
 export async function writeBatch (
   { runner, onBatch }: InsertRun,
   batch: RowBatch,
   isThere = false
 ): Promise<RowCounts> {
-  const counts = isThere ? await runExisting(batch, runner) : countsOf(batch, await runner.insert(batch))
+  const result = await runner.insert(batch)
+  const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
   const { within } = batch.conflict ?? {}
   if (within !== undefined) await requireWithin({ batch, within }, counts, runner)
   if (onBatch !== undefined) await onBatch(batch, counts)
