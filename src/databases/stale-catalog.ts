@@ -296,31 +296,22 @@ export async function withFreshCatalog<T> (
 ): Promise<T> {
   database.running.begin()
   try {
-    return await attempt()
-  } catch (error) {
-    if (!(error instanceof StaleAttempt)) throw error
-    return await attemptAgain(database, attempt, error)
+    for (let before: StaleAttempt | undefined, count = 1; ; count++) {
+      try {
+        return await attempt(before)
+      } catch (error) {
+        if (!(error instanceof StaleAttempt)) throw error
+        if (before !== undefined) {
+          const isMoving = error.stale.isRebuilt === true || factsOf(before.tables) !== factsOf(error.tables)
+          if (!isMoving || !error.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, error, before.tables)
+        }
+        rejectKnownBroken(database, error)
+        before = error
+      }
+      await database.refresh()
+    }
   } finally {
     database.running.end()
-  }
-}
-
-async function attemptAgain<T> (
-  database: KnownDatabase & { refresh (): Promise<unknown> },
-  attempt: (stale: StaleAttempt) => Promise<T>,
-  first: StaleAttempt
-): Promise<T> {
-  for (let stale = first, count = 2; ; count++) {
-    rejectKnownBroken(database, stale)
-    await database.refresh()
-    try {
-      return await attempt(stale)
-    } catch (again) {
-      if (!(again instanceof StaleAttempt)) throw again
-      const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
-      if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
-      stale = again
-    }
   }
 }
 

@@ -267,7 +267,7 @@ const ROW_REFUSED = new Set([
 ])
 
 /** Whether only a row was refused: the transaction continues, and the other rows may be written without it. */
-export const refusesRow = (error: unknown): boolean => ROW_REFUSED.has((error as ServiceError).code)
+export const refusesRow = (error: unknown): error is ServiceError => ROW_REFUSED.has((error as ServiceError).code)
 
 /** The reason, for the log, of the error for a client that has disconnected. */
 export const CLIENT_GONE = 'CLIENT_GONE'

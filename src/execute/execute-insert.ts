@@ -3,6 +3,7 @@
  * otherwise row by row.
  */
 import { traitsOf } from '../catalog/catalog.ts'
+import { refusesRow } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { isOneRow } from '../plan/write-options.ts'
@@ -14,7 +15,7 @@ import { hasMoment } from '../types/moment.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { idOf, newId } from './inserted-id.ts'
 import type { Runner } from './runner.ts'
-import { type InsertRun, isOfRow, listIndexOf, writeBatch, writeRow } from './write-row.ts'
+import { type InsertRun, listIndexOf, writeBatch, writeRow } from './write-row.ts'
 
 /** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
@@ -53,7 +54,7 @@ export async function executeInsert (
   } catch (error) {
     const { code, row } = error as ServiceError
     if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
-    if (!isOneRow(plan) && (isOfRow(error) || code === 'DEADLOCK')) return await transact()
+    if (!isOneRow(plan) && (refusesRow(error) || code === 'DEADLOCK')) return await transact()
     throw error
   }
 }
@@ -99,7 +100,7 @@ async function runTogether (
   try {
     return await writeBatch(insertRun, toBatch(plan, rows))
   } catch (error) {
-    if (!isOfRow(error)) throw error
+    if (!refusesRow(error)) throw error
     if (error.row !== undefined) throw atRow(error, listIndexOf(rows[error.row] as PlannedRow, plan))
     return await runOneByOne(insertRun, [...rows].sort((a, b) => a.index - b.index))
   }

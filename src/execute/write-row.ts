@@ -3,7 +3,7 @@
  * it collides in a key other than the named one, or because another client was faster.
  */
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
-import { ServiceError } from '../errors.ts'
+import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow, Writes } from '../plan/plan.ts'
 import { factsOf, wayOf, writesOf } from '../plan/writes.ts'
@@ -61,7 +61,7 @@ export async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<
     } catch (error) {
       const isLast = count === attempts.length - 1
       if (isLast || !mayFollow((error as ServiceError).code, writesOf(plan, row))) {
-        throw isOfRow(error) ? atRow(error, listIndexOf(row, plan)) : error
+        throw refusesRow(error) ? atRow(error, listIndexOf(row, plan)) : error
       }
     }
   }
@@ -184,6 +184,3 @@ export async function writeBatch (
 /** The position of a row in `data`, if that is a list. */
 export const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined =>
   isList ? index : undefined
-
-/** The transaction can continue without the row. */
-export const isOfRow = (error: unknown): error is ServiceError => error instanceof ServiceError && refusesRow(error)
