@@ -7,7 +7,7 @@ import { describeType } from '../types/column-type.ts'
 import { planAggregate, resultColumn } from './aggregates.ts'
 import { type ColumnScope, getColumn, getRelatedColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
-import { createFilterScope, createRowScope } from './filters/scope.ts'
+import { createRowScope } from './filters/scope.ts'
 import { planMembers } from './members.ts'
 import { planOrder, planPage } from './order.ts'
 import type { ComputedColumn, Member, OneMember, RelatedColumn, SelectPlan } from './plan.ts'
@@ -20,7 +20,7 @@ export function planGroups (body: SelectBody, source: TableSource, given: PlanLi
   const { filters = {}, groupBy = [], aggregates = {}, having = {}, limit = DEFAULT_LIMIT, orderBy, include } = body
   const rows = createRowScope({ source, table, limits, level: 1 })
   const scope = { ...rows, isSearchable: undefined }
-  const ofResult = { ...createFilterScope(table, limits), isTimeless: true as const, standIns: undefined }
+  const ofResult = { ...scope, relating: undefined, isTimeless: true as const, standIns: undefined }
   const condition = planGroup(filters, rows, ['filters'])
   const members = include === undefined ? [] : planGroupMembers(include, source, limits)
   const by = groupBy.map((entry, index) =>

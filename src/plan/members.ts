@@ -8,7 +8,7 @@ import { getOrCreate } from '../get-or-create.ts'
 import { planAggregate } from './aggregates.ts'
 import { getColumn } from './columns.ts'
 import { planRelation } from './filters/resolve-filters.ts'
-import { createFilterScope, createRowScope, type EqualColumns, existsIn } from './filters/scope.ts'
+import { createRowScope, type EqualColumns, existsIn } from './filters/scope.ts'
 import { planOrder, completeOrder, findKey } from './order.ts'
 import type { ManyMember, Member, Order, Condition, ListMember, OneMember, Returned, SelectPlan } from './plan.ts'
 import { isOne, findMemberIndex } from './relation.ts'
@@ -68,7 +68,7 @@ function planMember (name: string, body: MemberBody, planning: MembersToPlan, { 
   const { other, on, equalColumns, condition } = planRelation(name, body, rowScope, path)
   const common = { name, table: other, on, condition: withinRules(other, condition) }
   if (body.aggregates !== undefined) {
-    const scope = createFilterScope(other, limits)
+    const scope = { ...rowScope, table: other, isSearchable: undefined, relating: undefined }
     const columns = Object.entries(body.aggregates).map(([key, call]) =>
       planAggregate(key, call, { scope, table: other, path: [...path, 'aggregates', key] })
     )

@@ -17,7 +17,7 @@ export interface FilterScope {
   /** `$match` is allowed for the rows of the request, not of members and aggregates. */
   readonly isSearchable?: true | undefined
   /** `$some` and `$none` are allowed. */
-  readonly relating?: Relating
+  readonly relating?: Relating | undefined
   /** Set at the top of the filters of a member and in `$and` there; collects the columns that these hold equal. */
   readonly equalColumns?: EqualColumns | undefined
   /** Omitted where a value can only come from the body. */
@@ -81,10 +81,6 @@ export function countTable ({ counted }: FilterScope, name: string, named: Named
 
 /** Servers join at most 61 tables, also those of `include`. */
 const MAX_TABLES = 10
-
-export function createFilterScope (table: ColumnScope, limits: FilterLimits): FilterScope {
-  return { table, limits, counted: limits.counted ?? startCount(), standIns: limits.standIns }
-}
 
 /** For filters that select rows of a table, which can have `$some` and `$none`. */
 export interface RowScope extends FilterScope { readonly relating: Relating }
