@@ -8,7 +8,7 @@ import { at, invalidBody, type Path, ServiceError, columnNotFound, invalidValue 
 import { findSyntaxError, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import { getWritableColumn, nullOf } from '../plan/assignments.ts'
 import type { ReadRows } from '../plan/inserted-rows.ts'
-import { type Parameter, storing, ValueRefused } from '../types/column-type.ts'
+import { type Parameter, ValueRefused } from '../types/column-type.ts'
 import { atLine, lookOverValue, type RowParser } from './row-parser.ts'
 
 export const SEPARATORS: ReadonlyMap<string, string> = new Map([[',', ','], [';', ';'], ['tab', '\t']])
@@ -293,7 +293,7 @@ type ReadCell = (text: string | null) => Parameter
 /** @throws by its result: ValueRefused, BODY_TOO_LARGE */
 function readerOf (column: Column): ReadCell {
   const { type } = column
-  const [none, store] = [nullOf(column), storing(type)]
+  const [none, store] = [nullOf(column), type.store]
   if (!type.structured) {
     const read = takesText(type.schema) ? store : (text: string) => store(readScalar(text))
     return (text) => text === null ? none : read(text)

@@ -1,9 +1,9 @@
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from '../errors.ts'
 import { hasMany, objectKeys } from '../json/exact-json.ts'
-import { COLUMN, describeType, type Parameter, storing } from '../types/column-type.ts'
+import { COLUMN, describeType, type Parameter } from '../types/column-type.ts'
 import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
-import { getColumn, readValue, readStored, withStandIn } from './columns.ts'
+import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './insert-key.ts'
 import type { Assignment } from './plan.ts'
@@ -27,7 +27,7 @@ export function planAssignments (
     const value = data[name]
     const assignment = typeof value === 'object' || standIns !== undefined
       ? planAssignment(column, withStandIn(value, column, standIns, columnPath), table, columnPath)
-      : { column, parameter: readStored(column, value, columnPath) }
+      : { column, parameter: readWith(column.type.store, column, value, columnPath) }
     assignments.push(assignment)
     hasOperators ||= assignment.operator !== undefined
   }
@@ -78,7 +78,7 @@ export function planValue (column: Column, given: unknown, path: Path, forms: bo
 
 function toAssignment (column: Column, given: unknown, path: Path): Assignment {
   const value = given instanceof StandIn && given.value === null ? null : given
-  return { column, parameter: value === null ? nullOf(column) : readValue(column, value, path, storing(column.type)) }
+  return { column, parameter: value === null ? nullOf(column) : readValue(column, value, path, column.type.store) }
 }
 
 const DOLLAR = 0x24

@@ -107,15 +107,5 @@ export function readWith<T> (read: (value: unknown) => T, column: Column, value:
   }
 }
 
-/** The value can only come from the body. @throws INVALID_VALUE if the type refuses it */
-export function readStored (column: Column, value: unknown, path: Path): Value {
-  const { read, stored } = column.type
-  try {
-    return stored === undefined ? read(value) : stored(read(value))
-  } catch (error) {
-    throw toRefusal(error, column, path)
-  }
-}
-
 const toRefusal = (error: unknown, { name }: Column, path: Path): unknown =>
   error instanceof ValueRefused ? at(path, invalidValue(name, error.message)) : error

@@ -2,10 +2,9 @@ import type { InsertBody, OnConflict } from '../../schemas/body.ts'
 import { baseTable, type Column, type Key, type Table } from '../catalog/catalog.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, pointer, withDetails } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
-import { storing } from '../types/column-type.ts'
 import { getWritableColumn, planAssignments, planValue } from './assignments.ts'
 import type { Conflict, Given, InsertPlan, PlannedRow } from './plan.ts'
-import { readStored, withStandIn } from './columns.ts'
+import { readWith, withStandIn } from './columns.ts'
 import type { StandIns } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
@@ -148,8 +147,10 @@ function planRows (
       for (let each = 0; each < names.length; each++) {
         const column = named[each] as Column
         const value = row[column.name]
-        const read = typeof value === 'object' || standIns !== undefined ? readForm : readStored
-        given[each] = read(column, value, path.concat(column.name))
+        const valuePath = path.concat(column.name)
+        given[each] = typeof value === 'object' || standIns !== undefined
+          ? readForm(column, value, valuePath)
+          : readWith(column.type.store, column, value, valuePath)
       }
       requireColumns(named, table, path)
       if (conflict !== undefined) requireForConflict(named, conflict, { table, path })
@@ -170,16 +171,15 @@ function createReader (
   columns: readonly Column[],
   readForm: (column: Column, given: object | null, path: Path) => Given
 ): ReadRow {
-  const readers = columns.map((column) => ({ column, store: storing(column.type) }))
   return (row) => {
     const parameters = new Array<Given>(columns.length)
     let index = 0
     try {
       for (const name in row) {
-        const reader = readers[index]
-        if (reader?.column.name !== name) return undefined
+        const column = columns[index]
+        if (column?.name !== name) return undefined
         const value = row[name]
-        parameters[index++] = typeof value === 'object' ? readForm(reader.column, value, []) : reader.store(value)
+        parameters[index++] = typeof value === 'object' ? readForm(column, value, []) : column.type.store(value)
       }
     } catch {
       // the row is read again, with the path of the value

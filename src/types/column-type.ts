@@ -179,6 +179,8 @@ export interface ColumnType {
   readonly unbounded?: TSchema
   /** Never of null. @throws ValueRefused */
   readonly read: (value: unknown) => Value
+  /** Of insert and update: `read`, then `stored`. @throws ValueRefused */
+  readonly store: (value: unknown) => Value
   /** Never of NULL. @throws ValueUnreadable */
   readonly write: (value: DriverValue) => string
   /**
@@ -349,7 +351,7 @@ export class ValueUnreadable extends Error {
 
 /** Omitted properties get the defaults of most types. */
 export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>): ColumnType {
-  const { comparison = 'order', structured = false } = own
+  const { comparison = 'order', structured = false, read, stored } = own
   return Object.freeze({
     storedJson: (parameter: Value) =>
       own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
@@ -358,13 +360,10 @@ export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> &
     ranked: comparison === 'order' || comparison === 'text',
     writable: true,
     structured,
-    ...own
+    ...own,
+    store: stored === undefined ? read : (value) => stored(read(value))
   } satisfies ColumnType)
 }
-
-/** Of insert and update, never for null. @throws by its result: ValueRefused */
-export const storing = ({ read, stored }: ColumnType): ColumnType['read'] =>
-  stored === undefined ? read : (value) => stored(read(value))
 
 /**
  * JavaScript compares these parameters as the database does: integers, and texts of digits in one format, such as
