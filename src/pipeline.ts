@@ -49,9 +49,8 @@ export function handle (request: PipelineRequest): Promise<Handled> {
       if (needsTransaction) return { plan, response: await respondInTransaction(request, plan) }
       const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
-      const { rowsOf, respond } = verbs[plan.verb]
-      record?.executed(rowsOf(plan, result))
-      return { plan, response: respond(plan, result, sink) }
+      record?.executed(plan.verb === 'select' ? result.rows : result.changed)
+      return { plan, response: verbs[plan.verb].respond(plan, result, sink) }
     } catch (error) {
       const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
       throw toStale(nameTables(error, access.grant, database), plan, isUndone)

@@ -125,16 +125,16 @@ export const findRepeat = (tx: Transaction, plan: Plan): Repeat | undefined => c
   : undefined
 
 /**
- * If the write is refused, checks the foreign keys that only the written rows show by the values of the request.
- * @throws FOREIGN_KEY_VIOLATION; what `run` throws
+ * If a running write is refused, checks the foreign keys that only the written rows show by the values of the request.
+ * @throws FOREIGN_KEY_VIOLATION; the errors of the write
  */
-export function runWithCheck (
+export function withCheck (
   runner: Runner,
   plan: InsertPlan | UpdatePlan,
-  run: () => Promise<Result>
+  running: Promise<Result>
 ): Promise<Result> {
-  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return run()
-  const refused = run().catch((error: unknown) => refuse(error, async (rows) => {
+  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return running
+  const refused = running.catch((error: unknown) => refuse(error, async (rows) => {
     if (plan.verb === 'update' || plan.conflict === undefined) {
       return await checkForeignKeys(runner, plan, { checks: plan.afterWrite.given, ...rows })
     }

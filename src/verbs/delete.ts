@@ -20,9 +20,7 @@ export const remove = {
     runChange(runner, plan, { sink, readLists: (rows) => readMembers(runner, rows, 'share') }),
 
   respond: (plan: DeletePlan, { changed }: Result, sink: ResponseSink | undefined): string | Buffer =>
-    finishWrite(plan, `"deleted":${changed}`, sink),
-
-  rowsOf: (_plan: DeletePlan, { changed }: Result): number => changed
+    finishWrite(plan, `"deleted":${changed}`, sink)
 }
 
 /** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */

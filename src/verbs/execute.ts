@@ -108,12 +108,11 @@ export async function answerIn (
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    const { respond, rowsOf } = verbs[plan.verb]
-    const answer = respond(plan, result, sink)
+    const answer = verbs[plan.verb].respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') {
       await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
     }
-    return { answer, rows: rowsOf(plan, result) }
+    return { answer, rows: plan.verb === 'select' ? result.rows : result.changed }
   } finally {
     sink?.drop()
   }

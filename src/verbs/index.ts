@@ -20,8 +20,6 @@ interface VerbHandler<B extends Body, P extends Plan> {
   /** `runner`: also of a transaction. `sink`: for the rows of the response. @throws StaleCatalog */
   run (runner: Runner, plan: P, options: { readonly sink: ResponseSink | undefined }): Promise<Result>
   respond (plan: P, result: Result, sink: ResponseSink | undefined): string | Buffer
-  /** Returned by the plan or, for a write, changed. */
-  rowsOf (plan: P, result: Result): number
 }
 
 const handlers = { select, insert, update, delete: remove } satisfies {

@@ -2,7 +2,7 @@ import type { InsertBody } from '../../schemas/body.ts'
 import { type Column, type TableSource, traitsOf, type Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
-import { runWithCheck } from '../execute/after-write.ts'
+import { withCheck } from '../execute/after-write.ts'
 import { bindMoments, runInsert } from '../execute/execute-insert.ts'
 import { readId } from '../execute/inserted-id.ts'
 import { areTaken, givenKeys, keyChanged, readRows, type Runner } from '../execute/runner.ts'
@@ -39,15 +39,13 @@ export const insert = {
     { sink }: { readonly sink: ResponseSink | undefined }
   ): Promise<Result> {
     const plan = await bindMoments(planned, runner)
-    const run = (): Promise<Result> =>
+    const running =
       sink === undefined ? runInsert({ plan, runner }) : insertReturning(plan as ReturningPlan, runner, sink)
-    return await withReturnedMembers(runner, sink, runWithCheck(runner, plan, run))
+    return await withReturnedMembers(runner, sink, withCheck(runner, plan, running))
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
-    finishWrite(plan, insertedText(plan, result), sink),
-
-  rowsOf: (_plan: InsertPlan, { changed }: Result): number => changed
+    finishWrite(plan, insertedText(plan, result), sink)
 }
 
 /** Adds what the rules of the grant require, and refuses what the database would not. */

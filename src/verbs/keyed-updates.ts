@@ -4,7 +4,7 @@ import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
 import { at, invalidBody, missingColumn, type Path, type ServiceError } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
-import { checkForeignKeys, inRow, refuse, runWithCheck } from '../execute/after-write.ts'
+import { checkForeignKeys, inRow, refuse, withCheck } from '../execute/after-write.ts'
 import { countUpdated, requireCount, runChange } from '../execute/change.ts'
 import { hasKey, readRows, STEP, type Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
@@ -234,7 +234,7 @@ function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): voi
 }
 
 const runOne = (runner: Runner, update: UpdatePlan): Promise<Result> =>
-  runWithCheck(runner, update, () => runChange(runner, update, { sink: undefined }))
+  withCheck(runner, update, runChange(runner, update, { sink: undefined }))
 
 /** Names the entry in an error that is about its row. */
 function atEntry<T> (index: number, run: () => Promise<T>): Promise<T> {

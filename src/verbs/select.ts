@@ -25,9 +25,7 @@ export const select = {
   respond (_plan: SelectPlan, { total }: Result, given: ResponseSink | undefined): string | Buffer {
     const sink = given as ResponseSink
     return sink.finish(total === undefined ? sink.next() : `${sink.next()},"total":${total}`)
-  },
-
-  rowsOf: (_plan: SelectPlan, { rows }: Result): number => rows
+  }
 }
 
 /** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY, NOT_SUPPORTED */

@@ -1,7 +1,7 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import { baseTable, type Column, type ForeignKey, type TableSource } from '../catalog/catalog.ts'
 import { mayBeNew, unsupported } from '../errors.ts'
-import { runWithCheck } from '../execute/after-write.ts'
+import { withCheck } from '../execute/after-write.ts'
 import { countUpdated, runChange } from '../execute/change.ts'
 import type { Runner } from '../execute/runner.ts'
 import { planAssignments, refuseNulls } from '../plan/assignments.ts'
@@ -36,16 +36,16 @@ export const update = {
     return withReturnedMembers(runner, sink, running)
   },
 
-  respond: (plan: UpdatePlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>
-    finishWrite(plan, `"updated":${countUpdated(plan, result)}`, sink),
-
-  rowsOf: countUpdated
+  respond: (plan: UpdatePlan, { changed }: Result, sink: ResponseSink | undefined): string | Buffer =>
+    finishWrite(plan, `"updated":${changed}`, sink)
 }
 
 function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
   if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-  if (plan.afterWrite === undefined) return runChange(runner, plan, { sink })
-  return runWithCheck(runner, plan, () => runChange(runner, plan, { sink }))
+  const running = withCheck(runner, plan, runChange(runner, plan, { sink }))
+  return plan.table.granted === undefined
+    ? running
+    : running.then((result) => ({ ...result, changed: countUpdated(plan, result) }))
 }
 
 /** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */
