@@ -26,11 +26,8 @@ export function planMembers (include: Include, { source, limits }: MembersToPlan
   return planLevel(include, { source, limits }, { table: source.table, path: ['include'], level: 1 })
 }
 
-export const planReturnedMembers = (
-  { include }: { readonly include?: Include | undefined },
-  toPlan: MembersToPlan
-): readonly Member[] | undefined =>
-  include && planMembers(include, { ...toPlan, source: withoutViews(toPlan.source) })
+export const planReturnedMembers = (include: Include, { source, limits }: MembersToPlan): readonly Member[] =>
+  planMembers(include, { source: withoutViews(source), limits })
 
 /** The rows that a view reads from cannot be locked. */
 const withoutViews = (source: TableSource): TableSource => ({

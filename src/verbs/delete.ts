@@ -29,7 +29,7 @@ function planDelete (body: DeleteBody, source: TableSource, given: PlanLimits): 
   const limits = counting(given)
   const { verb, filters } = body
   const plan: DeletePlan = { verb, table, condition: planRequiredFilters(verb, filters, source, limits) }
-  const members = planReturnedMembers(body, { source, limits })
+  const members = body.include && planReturnedMembers(body.include, { source, limits })
   const planned = { ...plan, ...planWriteOptions(body, table, limits, members) }
   const { tables, isSearch } = limits.counted
   if (tables !== undefined) refuseWritten(plan, source, tables)

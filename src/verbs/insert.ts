@@ -25,8 +25,8 @@ import { withReturnedMembers } from './include.ts'
 export const insert = {
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
     const planned = planInsert(body, source.table, limits.standIns)
-    if (body.include === undefined) return complete(planned)
-    return complete(withMembers(planned, planReturnedMembers(body, { source, limits: counting(limits) })))
+    const members = body.include && planReturnedMembers(body.include, { source, limits: counting(limits) })
+    return complete(members === undefined ? planned : withMembers(planned, members))
   },
 
   /** Plans an insert of rows that have been read, of which it returns none. */
@@ -68,7 +68,7 @@ const isAnyOrder = (writes: InsertPlan['writes'], rows: readonly PlannedRow[]): 
   waysOf({ writes }, rows).every(({ keepsOrder }) => keepsOrder === undefined)
 
 const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
-  members === undefined ? plan : { ...plan, returning: { ...plan.returning as Returned, members } }
+  ({ ...plan, returning: { ...plan.returning as Returned, members } })
 
 /** A moment is written to the id. */
 function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {

@@ -50,7 +50,7 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
     throw at(['key'], invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`))
   }
   const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.standIns))
-  const members = planReturnedMembers(body, { source, limits })
+  const members = body.include && planReturnedMembers(body.include, { source, limits })
   const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
   const plan: UpdatePlan = {

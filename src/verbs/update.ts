@@ -55,7 +55,7 @@ function planUpdate (body: UpdateBody, source: TableSource, given: PlanLimits): 
   const { verb, data, filters } = body
   const condition = planRequiredFilters(verb, filters, source, limits)
   const assignments = planAssignments(data as Readonly<Record<string, unknown>>, table, ['data'], limits)
-  const members = body.include === undefined ? undefined : planReturnedMembers(body, { source, limits })
+  const members = body.include && planReturnedMembers(body.include, { source, limits })
   const { tables, isSearch } = limits.counted
   // in the order of the statement, as which its parameters then need not be sorted
   const plan: UpdatePlan = { verb, table, assignments, condition }
