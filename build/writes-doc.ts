@@ -265,6 +265,8 @@ An upsert sorts its rows by the key, against deadlocks, and an update of many ro
 ${lists()}
 ## What is tried again
 
+Each is where what it needs is: the row and its key, the session, the servers, the catalog. One file for all would lead from the servers to the plans, and back.
+
 - The database refuses a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
 - Another unique key refuses the guarded statement, or no number is left: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/write-row.ts\`).
 - A deadlock, or a conflict at COMMIT: the transaction again, at most three times (\`src/dialects/mysql/transaction.ts\`).
@@ -275,6 +277,7 @@ ${lists()}
 
 - **An upsert without a guard beside a second unique key.** A default, a generated column, the beginning of a text or a trigger meets that key, and the wrong row is written, with rules that of another tenant: with \`id tinyint\` at 127, an upsert of row B wrote row A.
 - **Finding all rows first, then one insert and one update by a join.** A key may have moved; a row that is named twice counts once for \`$inc\`; BEFORE INSERT triggers do not see rows that exist; MariaDB compares DECIMAL keys in a list otherwise. 20 clients had 239 to 381 requests refused.
+- **No insert first.** With a BEFORE INSERT trigger that says \`set new.k = reverse(new.k)\`, and a default of 3 in \`n\`, the servers count \`insert into t (k, n) values ('ab', null) on duplicate key update n = values(n)\` as a new row where 'ba' has NULL already; a look-up of 'ab' finds the row that was sent as 'ba'.
 - **A look-up that locks.** A lock on a row that does not exist keeps others from inserting theirs, so both end in a deadlock.
 
 ${sections()}`
