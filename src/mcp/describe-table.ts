@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type TObject, Type } from '@sinclair/typebox'
 import { DEFAULT_LIMIT, MAX_COLUMNS, MAX_LIMIT } from '../../schemas/limits.ts'
 import { closed } from '../../schemas/server-settings.ts'
 import { type Access, getAccess, getDatabase } from '../access/authorize.ts'
@@ -101,6 +101,12 @@ function keepMost (schema: Schema): Schema {
   return { ...keywords, ...typeof schema['items'] === 'object' && { items: keepMost(schema['items'] as Schema) } }
 }
 
+/** The arguments of a tool that tells of tables; undefined if the grant may use none. */
+const describeUsable = (schema: TObject, grant: Grant, options: ToolOptions): Schema | undefined =>
+  options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb))
+    ? describeArguments(schema, grant, options)
+    : undefined
+
 const DESCRIBE_ARGUMENTS = Type.Object({
   ...PATH,
   columns: Type.Optional(Type.Array(Type.String(), {
@@ -122,8 +128,7 @@ export function createDescribeTable (options: ToolOptions): Tool {
       'none: it needs "on" there, with any columns.\n' +
       'Call it before you read or change rows of a table: names are case-sensitive.',
     isReadOnly: true,
-    isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
-    inputSchema: (grant) => describeArguments(DESCRIBE_ARGUMENTS, grant, options),
+    inputSchema: (grant) => describeUsable(DESCRIBE_ARGUMENTS, grant, options),
     run: async (args, { grant }) => await describe(options, grant, args)
   }
 }
@@ -251,8 +256,7 @@ export function createListTables (options: ToolOptions): Tool {
       '"contains": only tables whose name or comment contains this text. If "next" is not null there are more: ' +
       'send it back as "after". Then call describe_table.',
     isReadOnly: true,
-    isUsable: (grant) => options.verbs.some((verb) => holdsAnywhere(grant, options.databases, verb)),
-    inputSchema: (grant) => describeArguments(LIST_ARGUMENTS, grant, options),
+    inputSchema: (grant) => describeUsable(LIST_ARGUMENTS, grant, options),
     run: async (args, { grant }) => await listTables(options, grant, args)
   }
 }

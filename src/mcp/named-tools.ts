@@ -20,10 +20,10 @@ const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }
 const isEnabled = ({ requests }: ToolOptions, { name, isRead }: NamedRequest): boolean =>
   requests === undefined ? isRead : requests === '*' || requests.includes(name)
 
-/** The grant may call it. */
-export function isNamedTool (options: ToolOptions, name: string, grant: Grant): boolean {
+/** Undefined if the grant may not call it. */
+export function findNamedTool (options: ToolOptions, name: string, grant: Grant): Tool | undefined {
   const request = options.named?.find(name, grant)
-  return request !== undefined && isEnabled(options, request)
+  return request !== undefined && isEnabled(options, request) ? toTool(request, options, grant) : undefined
 }
 
 /** The tools of the requests that the grant may call; by default those that read. */
@@ -34,16 +34,14 @@ export function namedTools (options: ToolOptions, grant: Grant): Array<[string, 
 
 function toTool (request: NamedRequest, { named, resultLimit }: ToolOptions, caller: Grant): Tool {
   const requests = named as NamedRequests
-  const describe = () => describeRequest(request, caller, requests)
   return {
     title: request.name,
     description: request.description ?? `The named request ${request.name}.`,
     isReadOnly: request.isRead,
     ...(!request.isRead && { isDestructive: isDestructive(request) }),
-    isUsable: () => describe() !== undefined,
     inputSchema: () => {
-      const described = describe()
-      return described === undefined ? { type: 'object' } : parametersSchema(described)
+      const described = describeRequest(request, caller, requests)
+      return described && parametersSchema(described)
     },
     async run (args, { grant, consistency: asked, client, record }) {
       const found = requests.find(request.name, grant)

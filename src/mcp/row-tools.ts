@@ -123,8 +123,9 @@ export function createRowTools (options: ToolOptions): Array<[Verb, Tool]> {
     description: descriptions[verb],
     isReadOnly: verb === 'select',
     ...verb !== 'select' && { isDestructive: verb !== 'insert' },
-    isUsable: (grant) => holdsAnywhere(grant, options.databases, verb),
-    inputSchema: (grant) => describeArguments(argumentsOf(verb), grant, options),
+    inputSchema: (grant) => holdsAnywhere(grant, options.databases, verb)
+      ? describeArguments(argumentsOf(verb), grant, options)
+      : undefined,
     run: (args, call) => verb === 'select' ? select(options, args, call) : run(options, verb, args, call)
   }])
 }

@@ -36,12 +36,11 @@ export interface Call extends Omit<Principal, 'grant'> {
 export interface Tool {
   readonly title: string
   readonly description: string
-  inputSchema (grant: Grant): Schema
+  /** Undefined if the grant may not use the tool on any table. */
+  inputSchema (grant: Grant): Schema | undefined
   readonly isReadOnly: boolean
   /** Whether the tool may change or remove rows that exist; undefined for a tool that only reads. */
   readonly isDestructive?: boolean
-  /** Whether the grant may use the tool on any table. */
-  isUsable (grant: Grant): boolean
   /** Returns the JSON text of the result. */
   run (args: Arguments, call: Call): Promise<string>
 }

@@ -4,12 +4,13 @@ import type { FastifyError } from 'fastify'
 import type { Grant } from '../access/grant.ts'
 import { ConfigError } from '../config-errors.ts'
 import { internal, isBug, isServiceError, requestNotFound, type ServiceError } from '../errors.ts'
+import { inPieces, type LongWork, PART } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from '../openapi/value-schema.ts'
 import { TOOLS } from '../named/definition.ts'
 import { logRefusal } from '../telemetry/record.ts'
 import { createDescribeTable, createListTables } from './describe-table.ts'
-import { isNamedTool, namedTools } from './named-tools.ts'
+import { findNamedTool, namedTools } from './named-tools.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
 import type { Arguments, Principal, Tool, ToolOptions } from './tool.ts'
 
@@ -33,9 +34,8 @@ type ToolResult = {
 }
 
 export interface Tools {
-  /** The tools that the caller may use on any table. */
-  list (grant: Grant): ToolDescription[]
-  names (grant: Grant): string[]
+  /** The tools that the caller may use on any table. Others run between those of many named requests. */
+  list (grant: Grant): Promise<ToolDescription[]>
   /** Whether there is a tool that the caller may call: others do not learn that there is a named request. */
   has (name: string, grant: () => Grant): boolean
   /** A refusal is returned as a result. */
@@ -48,17 +48,14 @@ export function createTools (options: ToolOptions): Tools {
     ['describe_table', createDescribeTable(options)],
     ...createRowTools(options)
   ])
-  const usable = (grant: Grant): Array<[string, Tool]> =>
-    [...tools, ...namedTools(options, grant)].filter(([, tool]) => tool.isUsable(grant))
   const find = (name: string, grant: Grant): Tool => {
-    const tool = tools.get(name) ?? namedTools(options, grant).find(([each]) => each === name)?.[1]
+    const tool = tools.get(name) ?? findNamedTool(options, name, grant)
     if (tool === undefined) throw requestNotFound(name)
     return tool
   }
   return {
-    list: (grant) => usable(grant).map(([name, tool]) => describe(name, tool, grant)),
-    names: (grant) => usable(grant).map(([name]) => name),
-    has: (name, grant) => tools.has(name) || isNamedTool(options, name, grant()),
+    list: (grant) => inPieces(describeAll([...tools, ...namedTools(options, grant)], grant)),
+    has: (name, grant) => tools.has(name) || findNamedTool(options, name, grant()) !== undefined,
     async call (name, args, { grant, ...principal }) {
       const { record, log, requestId } = principal
       note(options, principal, name, args)
@@ -74,23 +71,32 @@ export function createTools (options: ToolOptions): Tools {
   }
 }
 
-function describe (
-  name: string,
-  { title, description, inputSchema, isReadOnly, isDestructive }: Tool,
-  grant: Grant
-): ToolDescription {
-  return {
-    name,
-    title,
-    description,
-    inputSchema: inputSchema(grant) as ToolDescription['inputSchema'],
-    annotations: {
-      readOnlyHint: isReadOnly,
-      ...(isDestructive !== undefined && { destructiveHint: isDestructive }),
-      openWorldHint: false
-    }
+/** The description of a named request stands for as much work. */
+function * describeAll (tools: ReadonlyArray<[string, Tool]>, grant: Grant): LongWork<ToolDescription[]> {
+  const described: ToolDescription[] = []
+  for (const [name, tool] of tools) {
+    const inputSchema = tool.inputSchema(grant)
+    if (inputSchema !== undefined) described.push(describe(name, tool, inputSchema))
+    yield PART
   }
+  return described
 }
+
+const describe = (
+  name: string,
+  { title, description, isReadOnly, isDestructive }: Tool,
+  inputSchema: Schema
+): ToolDescription => ({
+  name,
+  title,
+  description,
+  inputSchema: inputSchema as ToolDescription['inputSchema'],
+  annotations: {
+    readOnlyHint: isReadOnly,
+    ...(isDestructive !== undefined && { destructiveHint: isDestructive }),
+    openWorldHint: false
+  }
+})
 
 /** Records the names of a call, but only if the service knows them, because the caller chooses them. */
 function note (
@@ -158,15 +164,15 @@ export function createToolServer (
     { name: 'row-query', version },
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS }
   )
-  server.setRequestHandler('tools/list', (_request, { mcpReq: { signal } }) => ({
-    tools: tools.list(getPrincipal(signal).grant())
+  server.setRequestHandler('tools/list', async (_request, { mcpReq: { signal } }) => ({
+    tools: await tools.list(getPrincipal(signal).grant())
   }))
   server.setRequestHandler(
     'tools/call',
     async ({ params: { name, arguments: args = {} } }, { mcpReq: { signal } }) => {
       const principal = getPrincipal(signal)
       if (!tools.has(name, principal.grant)) {
-        const names = tools.names(principal.grant()).join(', ')
+        const names = (await tools.list(principal.grant())).map((tool) => tool.name).join(', ')
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}; the tools are ${names}`)
       }
       return await tools.call(name, args as Arguments, principal)

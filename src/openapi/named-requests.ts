@@ -3,7 +3,7 @@ import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { ANSWERS } from '../../schemas/responses.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Column } from '../catalog/catalog.ts'
-import { allOf } from '../in-pieces.ts'
+import { inPieces, type LongWork, PART } from '../in-pieces.ts'
 import { methodsOf, type NamedRequests } from '../named/call.ts'
 import { type Declared, type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
 import { membersOf } from '../plan/filters/scope.ts'
@@ -212,23 +212,32 @@ function inQuery (parameter: DescribedParameter): Schema {
   }
 }
 
-/** What the grant may call, as far as the catalogs can type it. */
-export function createNamedDocument (
+/** What the grant may call, as far as the catalogs can type it. Others run between parts of it. */
+export const createNamedDocument = (
   named: NamedRequests,
   grant: Grant,
   settings: Pick<DocumentSettings, 'prefix' | 'info'>
-): DocumentText {
-  const requests = named.callable(grant).map((request) => describeRequest(request, grant, named))
+): Promise<DocumentText> => inPieces(describeNamed(named, grant, settings))
+
+/** The description of a request stands for as much work, beside its text. */
+function * describeNamed (
+  named: NamedRequests,
+  grant: Grant,
+  settings: Pick<DocumentSettings, 'prefix' | 'info'>
+): LongWork<DocumentText> {
   const document = new Members()
   document.add({
     ...createHead(REQUESTS_PATH, settings),
     tags: [{ name: REQUESTS_PATH, ...describeMethods('Requests with names and parameters.', false) }]
   })
   const paths = new Members()
-  for (const request of requests) if (request !== undefined) paths.add(Object.fromEntries([pathOf(request)]))
+  for (const request of named.callable(grant)) {
+    const described = describeRequest(request, grant, named)
+    yield PART + (described === undefined ? 0 : paths.add(Object.fromEntries([pathOf(described)])))
+  }
   document.addObject('paths', paths)
   document.add({
     components: { securitySchemes, responses: sharedResponses(refTo(REFUSAL)), schemas: { [REFUSAL]: refusalSchema } }
   })
-  return allOf(writeDocument(document))
+  return yield * writeDocument(document)
 }

@@ -8,9 +8,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get, validate } from '../support/documents.ts'
-import { connectTo } from '../support/mcp.ts'
+import { connectTo, send } from '../support/mcp.ts'
 import { runRowQuery } from '../support/row-query.ts'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, TOKEN, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const roles = {
@@ -114,6 +114,26 @@ const requests = {
       verb: 'select', columns: ['id'], orderBy: 'id', offset: x('skip')
     }
   },
+  put: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { sku: {} },
+    body: {
+      verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'] }
+    }
+  },
+  move: {
+    database: 'shop',
+    as: 'front',
+    parameters: { id: {} },
+    body: {
+      operations: [
+        { table: 'customers', verb: 'select', columns: ['id'], filters: { id: x('id') } },
+        { table: 'orders', verb: 'update', filters: { id: x('id') }, data: { note: 'moved' } }
+      ]
+    }
+  },
   own: {
     database: 'shop',
     table: 'products',
@@ -149,7 +169,7 @@ await onEachEngine(t, 'the document of named requests', {
   const { valid, errors } = await validate(json)
   t.ok(valid, JSON.stringify(errors))
   t.same(Object.keys(json.paths), [
-    'find', 'tagged', 'count_by', 'add', 'keep', 'rename', 'all', 'walk'
+    'find', 'tagged', 'count_by', 'add', 'keep', 'rename', 'all', 'walk', 'put', 'move'
   ].map((name) => `/requests/${name}`), 'without those of others, and what does not fit')
   const { post, get: read } = json.paths['/requests/find']
   t.match([post.operationId, read.operationId, post.description], [
@@ -198,6 +218,15 @@ await onEachEngine(t, 'the document of named requests', {
   t.same(ofInterface.json.paths, {})
   t.notMatch(JSON.stringify(ofInterface.json), /"(oneOf|anyOf)":\[\]/, 'a grant for requests only has no verbs')
 
+  const ofDatabase = async () => (await get(server, '/shop/openapi.json', { token: TOKEN })).json
+  const described = await ofDatabase()
+  server.rows.replaceGrants({
+    tokens: [{ name: 'everything', sha256: hashToken(TOKEN), permissions: ['select', 'insert', 'update', 'delete'] }],
+    requests: {}
+  })
+  t.same(await ofDatabase(), described, 'the document of a database has none of them')
+  t.same((await get(server, '/requests/openapi.json', { token: TOKEN })).json.paths, {})
+
   const folder = (t as Test).testdir({})
   const path = join(folder, 'row-query.json')
   writeFileSync(path, JSON.stringify({ databases: { shop: { url: service.url } }, tokens, roles, requests }))
@@ -239,9 +268,57 @@ await onEachEngine(t, 'named requests are tools', {
   t.same((await other.client.listTools()).tools.map(({ name }) => name), ['add'])
 })
 
+for (const [named, names] of [
+  ['*', ['find', 'tagged', 'count_by', 'add', 'keep', 'rename', 'all', 'walk', 'put', 'move']], [[], []]
+] as const) {
+  await onEachEngine(t, `tools of requests: ${JSON.stringify(named)}`, {
+    schema: shop, tokens, options: { roles, requests, mcp: { verbs: [], requests: named as any } }, only: ['sqlite']
+  }, async (t, service) => {
+    const { tools } = await (await connectTo(t as Test, service, { token: 'website' })).client.listTools()
+    t.same(tools.map(({ name }) => name), names)
+    const hints = new Map(tools.map(({ name, annotations }) => [name, annotations?.destructiveHint]))
+    if (named === '*') t.same([hints.get('put'), hints.get('move'), hints.get('keep')], [true, true, false])
+  })
+}
+
 await onEachEngine(t, 'by default only those that read are tools', {
-  schema: shop, tokens, options: { roles, requests, mcp: {} }, only: ['sqlite']
+  schema: shop, tokens, options: { roles, requests, mcp: {}, openapi: 'off' }, only: ['sqlite']
 }, async (t, service) => {
   const { client } = await connectTo(t as Test, service, { token: 'website' })
   t.same((await client.listTools()).tools.map(({ name }) => name), ['find', 'tagged', 'count_by', 'all', 'walk'])
+  const { status, json } = await get(service.server, '/requests/openapi.json', { token: 'website' })
+  t.same([status, json.error.code], [404, 'REQUEST_NOT_FOUND'], 'no document without the setting for it')
+})
+
+await onEachEngine(t, 'others run while many named requests are described', {
+  schema: shop,
+  tokens: tokens.slice(0, 1),
+  options: {
+    roles,
+    requests: Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`find${index}`, requests.find])),
+    mcp: { verbs: [] }
+  },
+  only: ['sqlite']
+}, async (t, service) => {
+  /** The turns of the event loop until the work is done. */
+  const turnsOf = async (work: () => Promise<Answer>): Promise<number> => {
+    let [turns, isOver] = [0, false]
+    const count = (): void => {
+      turns++
+      if (!isOver) setImmediate(count)
+    }
+    setImmediate(count)
+    const { status, text } = await work()
+    isOver = true
+    t.same([status, text.includes('find299')], [200, true], text.slice(0, 200))
+    return turns
+  }
+  const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  for (const [what, work] of [
+    ['a document', () => get(service.server, '/requests/openapi.json', { token: 'website' })],
+    ['a list of tools', () => send(service, list, { token: 'website' })]
+  ] as const) {
+    const turns = await turnsOf(work)
+    t.ok(turns > 75, `${what}: ${turns} turns`)
+  }
 })
