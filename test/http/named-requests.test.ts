@@ -3,15 +3,17 @@ import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { sharedOnEachEngine, TOKEN, type Answer, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+import { until } from '../support/until.ts'
 
 const front = {
   for: 'requests' as const,
   permissions: ['select', 'insert', 'update', 'delete'] as Array<'select' | 'insert' | 'update' | 'delete'>,
   databases: {
     shop: {
-      customers: { columns: { select: ['id', 'email', 'name', 'status', 'credit', 'note', 'created_at'] } },
+      customers: { columns: { select: ['id', 'email', 'name', 'status', 'credit', 'note', 'created_at', 'login'] } },
       orders: { rows: { customer_id: { $claim: '/customer' } } },
-      products: {}
+      products: {},
+      settings: {}
     }
   }
 }
@@ -100,6 +102,122 @@ const requests = {
     parameters: { x: {} },
     body: { verb: 'select', columns: ['sku'], filters: { colour: { $param: 'x' } } }
   },
+  locked: {
+    database: 'shop',
+    as: 'front',
+    parameters: { id: {} },
+    body: {
+      operations: [
+        { table: 'customers', verb: 'select', columns: ['name'], filters: { id: { $param: 'id' } }, lock: true }
+      ]
+    }
+  },
+  page: {
+    database: 'shop',
+    table: 'customers',
+    as: 'front',
+    parameters: { from: { maximum: 2 } },
+    body: { verb: 'select', columns: ['id'], orderBy: 'id', offset: { $param: 'from' } }
+  },
+  broken_write: {
+    database: 'shop',
+    table: 'customers',
+    as: 'front',
+    parameters: { x: {} },
+    body: { verb: 'update', filters: { id: { $param: 'x' } }, data: { login: 'x' } }
+  },
+  broken_insert: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { x: {} },
+    body: { verb: 'insert', data: { sku: { $param: 'x' }, name: 'x' } }
+  },
+  broken_order: {
+    database: 'shop',
+    table: 'products',
+    as: 'front',
+    parameters: { x: {} },
+    body: { verb: 'select', columns: ['sku'], filters: { sku: { $param: 'x' } }, orderBy: 'tags' }
+  },
+  two_tables: {
+    database: 'shop',
+    table: 'orders',
+    parameters: { id: {} },
+    body: {
+      verb: 'select',
+      columns: ['id'],
+      filters: { id: { $param: 'id' } },
+      include: { customers: { columns: ['name'] } }
+    }
+  },
+  level: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { id: {}, level: { optional: true } },
+    body: {
+      verb: 'insert', data: { id: { $param: 'id' }, level: { $param: 'level' } }, returning: ['id', 'level', 'note']
+    }
+  },
+  levels: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { level: { optional: true } },
+    body: {
+      verb: 'insert', data: [{ id: 21, level: { $param: 'level' } }, { id: 22, level: 8 }], returning: ['id', 'level']
+    }
+  },
+  change_level: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { id: {}, level: { optional: true } },
+    body: {
+      verb: 'update',
+      filters: { id: { $param: 'id' } },
+      data: { level: { $param: 'level' }, note: 'new' },
+      returning: ['id', 'level', 'note']
+    }
+  },
+  change_levels: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { level: { optional: true } },
+    body: {
+      verb: 'update',
+      key: ['id'],
+      filters: {},
+      data: [{ id: 1, level: { $param: 'level' }, note: 'new' }],
+      returning: ['id', 'level', 'note']
+    }
+  },
+  put_level: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { id: {}, level: { optional: true } },
+    body: {
+      verb: 'insert',
+      data: { id: { $param: 'id' }, level: { $param: 'level' }, note: 'new' },
+      onConflict: { key: ['id'] },
+      returning: ['id', 'level', 'note']
+    }
+  },
+  put_listed: {
+    database: 'shop',
+    table: 'settings',
+    as: 'front',
+    parameters: { id: {}, level: { optional: true } },
+    body: {
+      verb: 'insert',
+      data: { id: { $param: 'id' }, level: { $param: 'level' }, note: 'new' },
+      onConflict: { key: ['id'], set: ['level'] },
+      returning: ['id', 'level', 'note']
+    }
+  },
   broken_own: {
     database: 'shop',
     table: 'products',
@@ -145,6 +263,14 @@ const post = (service: Service, name: string, body: unknown = {}, call: Call = {
 }, body)
 
 await on('a call gives parameters by GET and by POST', async (t, service) => {
+  for (const [name, reason] of [
+    ['broken', 'COLUMN_NOT_FOUND'], ['broken_write', 'COLUMN_NOT_WRITABLE'], ['broken_insert', 'MISSING_COLUMN'],
+    ['broken_order', 'INVALID_ORDER_BY'], ['broken_own', 'COLUMN_NOT_FOUND']
+  ] as const) {
+    await until(`at the start, the log says what does not fit: ${name}`, async () =>
+      service.log.some((line) => line.includes(`"request":"${name}"`) && line.includes(reason) &&
+        line.includes('a named request does not fit')))
+  }
   const { json } = await send(service, 'find_customers?status=new&name=Gra')
   t.same(json, { success: true, data: { rows: [{ id: 2, name: 'Grace' }], count: 1, next: null } })
   t.same((await post(service, 'find_customers', { status: ['new'], name: 'Gra' })).json, json)
@@ -184,6 +310,30 @@ await on('a write stores the values, and an optional column is left out', async 
   t.match((await post(service, 'order', { customer: 2, note: 'o' })).json.error, { code: 'PERMISSION_DENIED' })
 })
 
+await on('a column whose optional parameter is left out is as if it were not in the data', async (t, service) => {
+  const fill = async (): Promise<void> => {
+    await service.sql('delete from settings')
+    await service.sql("insert into settings (id, level, note) values (1, 5, 'old')")
+  }
+  const cases: Array<[string, object, object[], string]> = [
+    ['level', { id: 9 }, [{ id: 9, level: 3, note: null }], 'an insert: its default'],
+    ['level', { id: 9, level: 6 }, [{ id: 9, level: 6, note: null }], 'given'],
+    ['levels', {}, [{ id: 21, level: 3 }, { id: 22, level: 8 }], 'one row of a list: its default'],
+    ['change_level', { id: 1 }, [{ id: 1, level: 5, note: 'new' }], 'an update: the value stays'],
+    ['change_level', { id: 1, level: 6 }, [{ id: 1, level: 6, note: 'new' }], 'given'],
+    ['change_levels', {}, [{ id: 1, level: 5, note: 'new' }], 'an update by a key: the value stays'],
+    ['put_level', { id: 1 }, [{ id: 1, level: 5, note: 'new' }], 'an upsert of a row that exists: the value stays'],
+    ['put_level', { id: 9 }, [{ id: 9, level: 3, note: 'new' }], 'an upsert of a new row: its default'],
+    ['put_level', { id: 1, level: 6 }, [{ id: 1, level: 6, note: 'new' }], 'given'],
+    ['put_listed', { id: 1 }, [{ id: 1, level: 3, note: 'old' }], 'an upsert whose "set" names it: its default'],
+    ['put_listed', { id: 1, level: 6 }, [{ id: 1, level: 6, note: 'old' }], 'given']
+  ]
+  for (const [name, body, rows, why] of cases) {
+    await fill()
+    t.same((await post(service, name, body)).json.data?.rows, rows, `${name}, ${why}`)
+  }
+})
+
 await on('an error leads into the parameters and names no column', async (t, service) => {
   const cases: Array<[string, unknown, string, unknown]> = [
     ['find_customers', { ids: [1, 'x'] }, 'INVALID_VALUE', [
@@ -206,14 +356,20 @@ await on('an error leads into the parameters and names no column', async (t, ser
     ['find_customers', { other: 1 }, 'INVALID_BODY', [{ path: '/other' }]],
     ['add_product', { sku: 'A' }, 'INVALID_BODY', [{ path: '/name' }]],
     ['add_product', { sku: 'MUG-1', name: 'x', price: 1 }, 'UNIQUE_VIOLATION', [{ path: '/sku' }]],
-    ['broken', { x: 1 }, 'BROKEN_DEFINITION', []]
+    ['page', { from: 3 }, 'INVALID_BODY', [{ path: '/from', message: 'Parameter "from": must be from 0 to 2' }]],
+    ['page', { from: -1 }, 'INVALID_BODY', [{ path: '/from' }]],
+    ['find_customers', { size: 0 }, 'LIMIT_OUT_OF_RANGE', [{ path: '/size' }]],
+    ['broken', { x: 1 }, 'BROKEN_DEFINITION', []],
+    ['broken_write', { x: 1 }, 'BROKEN_DEFINITION', []],
+    ['broken_insert', { x: 'a' }, 'BROKEN_DEFINITION', []],
+    ['broken_order', { x: 'a' }, 'BROKEN_DEFINITION', []]
   ]
   for (const [name, body, code, details] of cases) {
     const { json, text } = await post(service, name, body)
     t.match(json.error, { code }, `${name} ${JSON.stringify(body)}`)
     t.equal(json.error.details.length, (details as unknown[]).length)
     t.match(json.error.details, details)
-    t.notMatch(text, /customers"|products"|created_at|colour|Column/, text)
+    t.notMatch(text, /customers"|products"|created_at|colour|login|order|Column/, text)
   }
   t.match((await post(service, 'own_products', { tags: 'x' }, { token: 'customers' })).json.error, {
     code: 'REQUEST_NOT_FOUND'
@@ -239,18 +395,38 @@ await on('an unknown request, one that may not be called, and a method are ' +
     ['add_product', { method: 'POST' }, '', 400, 'INVALID_JSON'],
     ['add_product', { method: 'POST' }, '[]', 400, 'INVALID_BODY'],
     ['add_product', { method: 'POST' }, '{"sku": 1, "sku": 2}', 400, 'INVALID_JSON'],
-    ['add_product?sku=1', { method: 'POST' }, '{}', 400, 'INVALID_BODY']
+    ['add_product?sku=1', { method: 'POST' }, '{}', 400, 'INVALID_BODY'],
+    ['locked', { method: 'GET' }, undefined, 405, 'METHOD_NOT_ALLOWED'],
+    ['two_tables?id=1', { token: 'customers' }, undefined, 404, 'REQUEST_NOT_FOUND'],
+    ['find_customers?size=x', {}, undefined, 400, 'INVALID_VALUE'],
+    ['find_customers?ids=1&ids=x', {}, undefined, 400, 'INVALID_VALUE'],
+    ['find_customers?size=101', {}, undefined, 400, 'LIMIT_OUT_OF_RANGE'],
+    ['broken?x=1', {}, undefined, 422, 'BROKEN_DEFINITION'],
+    ['find_customers', { headers: { 'row-query-consistency': 'x' } }, undefined, 400, 'INVALID_BODY']
   ]
   for (const [path, call, body, status, code] of cases) {
     const answer = await send(service, path, call, body)
-    t.same([answer.status, answer.json.error.code], [status, code], `${call.method} ${path}`)
+    t.same([answer.status, answer.json.error?.code], [status, code], `${call.method} ${path} ${answer.text}`)
     t.equal(answer.headers['cache-control'], 'no-store')
   }
+  const head = await send(service, 'find_customers?size=x', { method: 'HEAD' })
+  t.same([head.status, head.text, head.headers['cache-control']], [400, '', 'no-store'])
+  t.same((await send(service, 'find_customers?ids=1&ids=x')).json.error.details[0].path, '/ids/1', 'in their order')
+  t.equal((await post(service, 'locked', { id: 1 })).status, 200)
+  t.match((await send(service, 'two_tables?id=1', { token: TOKEN })).json.data.rows, [{ customers: { name: 'Ada' } }])
   t.equal((await send(service, 'find_customers', { method: 'DELETE' })).headers['allow'], 'GET, HEAD, POST')
   t.equal((await send(service, 'add_product', { method: 'DELETE' })).headers['allow'], 'POST')
 })
 
-await on('an answer to GET has a tag and a time for caches', async (t, service) => {
+await on('an answer to GET has a tag and a time for caches, and is JSON whatever is accepted', async (t, service) => {
+  t.equal((await send(service, 'page?from=0')).headers['cache-control'], 'private, no-cache', 'without "maxAge"')
+  for (const accept of ['text/csv', 'application/x-ndjson', 'text/html']) {
+    for (const answer of [
+      await send(service, 'page?from=3', { headers: { accept } }),
+      await send(service, 'page?from=2', { headers: { accept } }),
+      await post(service, 'page', { from: 2 }, { headers: { accept } })
+    ]) t.match(answer.headers['content-type'], /^application\/json/, accept)
+  }
   const { headers, text } = await send(service, 'find_customers')
   t.equal(headers['cache-control'], 'private, max-age=30')
   t.equal(headers['vary'], 'Authorization, Row-Query-Consistency')
