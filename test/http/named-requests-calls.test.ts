@@ -37,6 +37,8 @@ const add = {
     verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } }
   }
 }
+/** Another definition of the same request. */
+const body = { verb: 'insert' as const, data: { id: { $param: 'id' }, name: 'other' } }
 const find = {
   database: 'shop',
   table: 'things',
@@ -94,6 +96,11 @@ await onEachEngine(t, 'beside other features', {
     t.match((await post(service, 'both', { id: 1 }, { headers })).json.error, { code: 'IDEMPOTENCY_KEY_REUSED' })
     t.match((await post(service, 'add', { id: 3 }, { headers, token: 'other' })).json, { data: { inserted: 1 } })
     t.match((await post(service, 'find', { ids: [1] }, { headers })).json.data.count, 1, 'a read ignores it')
+    const others = { ...requests, add: { ...add, parameters: { id: {} }, body } }
+    server.rows.replaceGrants({ tokens, roles, requests: others })
+    const redefined = await post(service, 'add', { id: 1 }, { headers })
+    t.match(redefined, { json: { data: { inserted: 1 } }, headers: { 'idempotency-replayed': 'true' } })
+    server.rows.replaceGrants({ tokens, roles, requests })
     await sql('delete from things')
   })
 
@@ -108,6 +115,9 @@ await onEachEngine(t, 'beside other features', {
       { status: 404 }, { request: 'find', status: 400 }
     ])
     t.equal(lines[1].request, undefined)
+    await server.app.inject({ url: '/api/requests/find?ids=4711', headers: { authorization: 'Bearer website' } })
+    await server.app.inject({ url: '/api/requests/find?ids=x4711', headers: { authorization: 'Bearer website' } })
+    await server.app.inject({ url: '/api/requests/find?ids=4711' })
     t.notMatch(log.join(), /4711/)
     const text = await server.rows.registry.metrics()
     t.match(text, /row_query_named_requests_total\{request="find",status="200"\} \d/)
@@ -200,7 +210,7 @@ t.test('the hook for writes gets the name of the request, and the values in plac
   await app.register(rows.plugin)
   await app.ready()
   t.teardown(() => app.close())
-  const grant = { requests: '*' as const, permissions: ['delete' as const] }
+  const grant = { name: 'page', claims: { tenant: 7 }, requests: '*' as const, permissions: ['delete' as const] }
   await rows.request('meta', { id: 2n ** 60n, meta: { $gt: 0, value: 'x' } }, { grant })
   await rows.request('both', { id: 5 }, { grant })
   await rows.request('clear', { ids: [1, 2n ** 60n], name: 'x' }, { grant })
@@ -211,6 +221,11 @@ t.test('the hook for writes gets the name of the request, and the values in plac
     { request: 'clear', data: undefined, filters: { id: { $in: [1, 2n ** 60n] }, name: { $ne: 'x' } } },
     { request: undefined, data: undefined, filters: { id: 5 } }
   ])
+  for (const { grant: { name, claims }, tx } of writes) {
+    t.same([name, claims], ['page', { tenant: 7 }], 'its caller, not the role')
+    t.notOk('request' in tx)
+  }
+  await rows.transaction('shop', async (tx) => { t.notOk('request' in tx, 'no named requests in transactions') })
 })
 
 t.test('requests are replaced together with tokens and roles, all or none; the path is ' +
@@ -232,7 +247,9 @@ t.test('requests are replaced together with tokens and roles, all or none; the p
   t.same([await status('find'), await status('seek')], ['REQUEST_NOT_FOUND', 'done'])
   t.throws(() => rows.replaceGrants({ tokens, roles, requests: { find, broken: { ...find, as: 'nobody' } } }))
   t.same([await status('find'), await status('seek')], ['REQUEST_NOT_FOUND', 'done'])
+  const running = rows.request('seek', { ids: [1] }, { grant: { requests: '*' } })
   rows.replaceGrants({ tokens, roles })
+  t.match(await running, { rows: [] }, 'a call that runs ends as it began')
   t.same(await status('seek'), 'REQUEST_NOT_FOUND')
 
   const without = createRowQuery({ databases, tokens: [], roles })
@@ -242,4 +259,30 @@ t.test('requests are replaced together with tokens and roles, all or none; the p
   await other.ready()
   without.replaceGrants({ tokens, roles, requests })
   t.equal(await status('find', other), 'DATABASE_NOT_FOUND', 'a database may be called "requests"')
+})
+
+t.test('a host app may parse query strings in its own way, and its grants name requests', async (t) => {
+  const rows = createRowQuery({
+    databases: {
+      shop: { url: 'sqlite::memory:', setup: ['create table things (id int primary key, name varchar(20))'] }
+    },
+    roles,
+    requests: { find },
+    authenticate: async ({ headers }) => headers['x-user'] === undefined
+      ? null
+      : { name: 'ada', requests: headers['x-user'] === 'ada' ? ['find'] : [] }
+  })
+  const app = Fastify({
+    routerOptions: { querystringParser: (text) => ({ ids: [`parsed ${text}`], other: { $gt: 0 } }) }
+  })
+  await app.register(rows.plugin, { prefix: '/api' })
+  t.teardown(() => app.close())
+  const get = async (query: string, user = 'ada') => {
+    const { statusCode, body } = await app.inject({ url: `/api/requests/find${query}`, headers: { 'x-user': user } })
+    return [statusCode, JSON.parse(body).error?.code ?? 'done']
+  }
+  t.same(await get('?ids=1&ids=2'), [200, 'done'])
+  t.same(await get('?ids[$gt]=0'), [400, 'INVALID_BODY'])
+  t.same(await get(''), [400, 'INVALID_BODY'])
+  t.same(await get('?ids=1', 'grace'), [404, 'REQUEST_NOT_FOUND'])
 })

@@ -208,6 +208,22 @@ await onEachEngine(t, 'without an optional parameter, a call is refused as its c
   }
 })
 
+/** Only together with the parameter, an index serves the relation. */
+const served = {
+  ...turned,
+  body: { ...turned.body, include: { twin: { ...turned.body.include.twin, filters: { name: { $param: 'id' } } } } }
+}
+await onEachEngine(t, 'an optional parameter whose equality serves the relation of a member is refused', {
+  schema: () => [...schema(), 'create index things_name on things (name, tenant)'],
+  tokens: hiding,
+  options: { requests: { served } }
+}, async (t, service) => {
+  t.match(JSON.parse(await call(service, 'served', { id: 'a' }, 'all')), { data: { count: 2 } })
+  t.match(JSON.parse(await call(service, 'served', {}, 'all')).error, {
+    code: 'INVALID_BODY', details: [{ path: /^\/body\/include/ }]
+  })
+})
+
 const asFront = {
   ...turned,
   as: 'front',
@@ -276,6 +292,9 @@ t.test('check shows each request with its callers, and fails for one that does n
   )
   t.match(good.stdout, /request "other": .*parameters id \(\w+, optional\)/)
   t.match(good.stdout, /request "own": .*with the rights of the caller; .*called by token "reader"\n/)
+  const unheard = await run({ own: { ...own, table: 'hidden' } })
+  t.match(unheard.stdout, /request "own": .*; called by nobody\n/)
+  t.match(unheard.stdout, /warning: request "own": nobody may call it/)
   const bad = await run({ find, lonely })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
