@@ -18,15 +18,7 @@ const generators: Array<{ name: string, program: string, generate: (workshop: Wo
   {
     name: '@hey-api/openapi-ts',
     program: 'hey-api.ts',
-    generate: ({ run, write }) => {
-      // by default it takes the extension of imports from the tsconfig.json above its own package, which may be
-      // anywhere
-      write(
-        'hey-api.config.mjs',
-        "export default { input: 'shop.json', output: { path: 'client', importFileExtension: '.js' } }"
-      )
-      return run('@hey-api/openapi-ts', 'openapi-ts', '-f', 'hey-api.config.mjs', '--no-log-file')
-    }
+    generate: ({ run }) => run('@hey-api/openapi-ts', 'openapi-ts', '-i', 'shop.json', '-o', 'client', '--no-log-file')
   }
 ]
 

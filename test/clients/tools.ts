@@ -6,7 +6,7 @@
  *     node test/clients/tools.ts     installs them
  */
 import { createHash } from 'node:crypto'
-import { copyFileSync, readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,12 +14,16 @@ import { cacheFolder, makeOnce } from '../servers/folders.ts'
 import { call } from '../support/package.ts'
 
 const FILES = ['package.json', 'package-lock.json'] as const
+/** As beside the packages of a reader: @hey-api/openapi-ts takes the extension of imports from the one above it. */
+const TSCONFIG = '{ "compilerOptions": { "module": "nodenext", "moduleResolution": "nodenext" } }'
 const require = createRequire(import.meta.url)
 
 /** The folder with the `node_modules` of the tools. It is kept for as long as their lock file stays the same. */
 export async function toolsFolder (): Promise<string> {
-  const hash = createHash('sha256').update(readFileSync(fromHere('package-lock.json'))).digest('hex').slice(0, 12)
+  const contents = [readFileSync(fromHere('package-lock.json')), TSCONFIG]
+  const hash = contents.reduce((all, each) => all.update(each), createHash('sha256')).digest('hex').slice(0, 12)
   return await makeOnce(join(cacheFolder(), `client-tools-${hash}`), async (folder) => {
+    writeFileSync(join(folder, 'tsconfig.json'), TSCONFIG)
     for (const file of FILES) copyFileSync(fromHere(file), join(folder, file))
     await call(folder, 'npm', 'ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund')
   })
