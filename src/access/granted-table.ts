@@ -88,7 +88,10 @@ export function findGrantedTable (grant: Grant, database: string, catalog: Catal
     : (grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table))
 }
 
-/** For documents, before the claims are known: the columns without the rules. Undefined as above. */
+/**
+ * For documents, before the claims are known: the columns without the rules. Undefined if the table must appear not to
+ * exist.
+ */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table

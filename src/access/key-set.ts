@@ -87,14 +87,14 @@ export interface KeySet {
    * allowed yet
    */
   find (kid: string): Promise<SigningKey | undefined>
-  /** Unless the last download began less than 30 seconds ago. Never rejects. */
+  /** Downloads the keys, unless the last download began less than 30 seconds ago. Never rejects. */
   refresh (): Promise<void>
   stop (): void
 }
 
 /** Interval between downloads in milliseconds. */
 const INTERVAL = 600_000
-/** Between downloads, in milliseconds: tokens with a random `kid` must not cause downloads. */
+/** The least interval between downloads, in milliseconds: tokens with a random `kid` must not cause downloads. */
 const COOLDOWN = 30_000
 /** Absent keys that are remembered; the oldest is forgotten first. */
 const MAX_ABSENT = 1000
@@ -124,13 +124,13 @@ export function createKeySet ({ url, setting, log, createSelector }: {
    */
   const absent = new BoundedMap<string, true>(MAX_ABSENT)
   let startedAt = -Infinity
-  /** The last download; also true before the first one. */
+  /** Whether the last download failed; also true before the first one. */
   let hasFailed = true
   let running: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   const stopped = new AbortController()
 
-  /** In milliseconds. A clock that was set back does not prevent downloads. */
+  /** Milliseconds until a download is allowed. A clock that was set back does not prevent downloads. */
   const untilAllowed = (): number => {
     const age = Date.now() - startedAt
     return age >= 0 && age < COOLDOWN ? COOLDOWN - age : 0

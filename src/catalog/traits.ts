@@ -49,7 +49,7 @@ const TRUE_FOR = {
   sendsValues: 'sqlite',
 
   hasOneWriter: 'sqlite',
-  /** Always as a whole; SQLite has `raise(fail)`. */
+  /** A refused statement is always undone as a whole; SQLite has `raise(fail)`. */
   undoesRefused: 'mysql',
   namesForeignKeys: 'mysql',
   /** Checks can wait for the end of the transaction; MySQL only has statements without checks. */

@@ -84,8 +84,8 @@ export function createCatalogStore ({
     /** A running load may miss a change that was made since it began, so all calls during it share the next load. */
     refresh (): Promise<Catalog>
     /**
-     * Unless a load that began within the last second shows what there is; waits for a running one. Slow loads are not
-     * repeated as often, because one client could keep the process busy with them.
+     * Loads the catalog, unless a load that began within the last second shows what there is; waits for a running one.
+     * Slow loads are not repeated as often, because one client could keep the process busy with them.
      */
     look (): Promise<Catalog>
     stop (): void
@@ -165,12 +165,12 @@ export function createCatalogStore ({
   }
 }
 
-/** Errors; the oldest one is forgotten first. */
+/** The most errors that are remembered; the oldest one is forgotten first. */
 const MAX_KNOWN = 1000
 
 /**
- * In milliseconds. Afterwards the catalog is read again, because only this makes SQLite notice an object that was
- * missing.
+ * How long an error is remembered, in milliseconds. Afterwards the catalog is read again, because only this makes
+ * SQLite notice an object that was missing.
  */
 const KNOWN_FOR = 5000
 
@@ -179,7 +179,7 @@ const KNOWN_FOR = 5000
  * a table that is renamed and then renamed back.
  */
 const LASTS = 4000
-/** After its last occurrence an error counts as a new one, in milliseconds. */
+/** An error counts as a new one so long after its last occurrence, in milliseconds. */
 const FORGOTTEN = 15_000
 
 /**

@@ -107,7 +107,7 @@ function tryRules (
 
 /** How long a request waits for another one with its key, in milliseconds. */
 const PATIENCE = 2000
-/** Requests for all keys of a database. */
+/** The most waiting requests for all keys of a database. */
 const MAX_WAITING = 1000
 /** Maximum size of a stored response, in bytes. */
 const MAX_ANSWER = 2 ** 20

@@ -182,7 +182,7 @@ export class BatchReader<Row = unknown> {
     } else this.#stream.resume()
   }
 
-  /** Until a batch that somebody waits for is complete, or more bytes are needed. */
+  /** Parses until a batch that somebody waits for is complete, or more bytes are needed. */
   #advance (): void {
     if (this.#waiter === undefined) return
     if (this.#failure !== undefined) {

@@ -74,7 +74,7 @@ interface Within extends Finder {
 
 const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
 
-/** Every `$param` within a value. */
+/** Every `$param` within a value is refused. */
 function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
   if (Array.isArray(value)) return value.forEach((each, index) => refuseWithin(each, [...path, index], finder))
   if (!isObject(value)) return
@@ -82,7 +82,7 @@ function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'
   for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
 }
 
-/** References lead to an earlier operation. */
+/** A reference must lead to an earlier operation. */
 function requireBack (value: unknown, path: Path, { operation, refuse }: Finder): void {
   if (operation === undefined) return
   try {

@@ -74,7 +74,9 @@ export function planForeignKeyChecks (
   return granted.parents.flatMap((parent) => planForeignKeyCheck(verb, rows, parent, granted))
 }
 
-/** Values of foreign keys that cannot be checked. What triggers write is not known. @throws PERMISSION_DENIED */
+/**
+ * Refuses values of foreign keys that cannot be checked. What triggers write is not known. @throws PERMISSION_DENIED
+ */
 export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecked }: GrantedAccess): void {
   const conflict = plan.verb === 'update' ? undefined : plan.conflict
   const changed =

@@ -188,7 +188,7 @@ type Rows = SelectPlan | Returned | ListMember
 
 const layouts = new WeakMap<Rows, Cells>()
 
-/** Before the cells of a member another one identifies the row that they belong to. */
+/** Another cell stands before the cells of a member, and identifies the row that they belong to. */
 export const cellsOf = (rows: Rows): Cells => getOrCreate(layouts, rows, () => layOut(rows))
 
 function layOut (rows: Rows): Cells {

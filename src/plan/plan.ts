@@ -28,7 +28,10 @@ export type Given = Parameter | Moment | Hole
 export type Compared = Given
 
 export type Condition =
-  /** `isPosition`: with stored values, which may be others than the service writes. `isText`: as texts. */
+  /**
+   * `isPosition`: compares with stored values, which may be others than the service writes. `isText`: compares as
+   * texts.
+   */
   | {
     readonly kind: 'compare'
     readonly column: Column
@@ -196,7 +199,7 @@ interface Common {
   readonly inTransaction?: true
   /** Checks of foreign keys to tables for which the grant has rules. The rows are looked up after the write. */
   readonly foreignKeyChecks?: readonly ForeignKeyCheck[]
-  /** Only the written rows show whether they satisfy the rules of the grant. */
+  /** Only the written rows show whether they satisfy the rules of the grant; they are looked up after the write. */
   readonly afterWrite?: AfterWrite
 }
 
@@ -289,7 +292,7 @@ export interface ManyMember extends MemberOf {
   readonly members: readonly Member[]
   /** Has no columns that have the same value in all related rows. */
   readonly order: readonly Order[]
-  /** The most related rows of each row. */
+  /** The most related rows for each row. */
   readonly limit: number
   /** The response has the first row, or null, in place of a list. The limit is 1. */
   readonly isObject?: true
@@ -311,7 +314,10 @@ export type ListMember = ManyMember | ComputedMember
 
 export interface MemberIndex {
   readonly index: Index
-  /** The columns of `on` are read in it together with the order; undefined if the index does not have the order. */
+  /**
+   * The columns of `on` are read in this direction together with the order; undefined if the index does not have the
+   * order.
+   */
   readonly direction: Order['direction'] | undefined
 }
 

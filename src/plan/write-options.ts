@@ -36,7 +36,7 @@ function describeRange ({ least, most }: RowRange): string {
 
 const isGiven = (bound: number | undefined): bound is number => bound !== undefined
 
-/** EXPECTATION_FAILED, or undefined. */
+/** EXPECTATION_FAILED if the number of rows is not in the range. */
 export function findUnexpected (range: RowRange, count: number, table: string): ServiceError | undefined {
   const { least, most } = range
   if (count >= least && count <= most) return undefined
@@ -143,8 +143,9 @@ function planReturning (returning: '*' | readonly string[], table: Table): reado
 }
 
 /**
- * Filters by the rows of views, which may read any table, and of tables that the write itself changes, which MySQL and
- * MariaDB cannot evaluate. Only the triggers that the account may see are known. To be called when all else is planned.
+ * Refuses filters by the rows of views, which may read any table, and of tables that the write itself changes, which
+ * MySQL and MariaDB cannot evaluate. Only the triggers that the account may see are known. To be called when all else
+ * is planned.
  * @throws NOT_SUPPORTED
  */
 export function refuseWritten (

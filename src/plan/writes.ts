@@ -190,8 +190,8 @@ function decideMiscounted (
 }
 
 /**
- * The column of the named key in which the database gives a new number to a row that omits it; undefined if a trigger
- * may give it the number of a row that exists.
+ * The column of the named key in which the database gives a new number to a row that omits it, which is then inserted;
+ * undefined if a trigger may give it the number of a row that exists.
  */
 const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
   factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)

@@ -214,7 +214,7 @@ export function writeFragment (
 
 /** Of different values of `on`, in bytes, about, without their texts. */
 const VALUES_SIZE = 256
-/** A character of the values is in the key and in the parameters. */
+/** Bytes of a character of the values, at most: it is in the key and in the parameters. */
 const CHARACTER_SIZE = 4
 /** A double represents them exactly. */
 const SAFE_DIGITS = 15

@@ -13,7 +13,7 @@ const LARGE = 1_048_576
  */
 const spare: Buffer[] = []
 const MAX_SPARE = 32
-/** A loop copies so many bytes faster. */
+/** Up to so many bytes a loop copies faster. */
 const SHORT = 64
 const NONE = Buffer.alloc(0)
 
@@ -214,7 +214,7 @@ export class ResponseBudget implements MemoryBudget {
   }
 }
 
-/** Outside of a registration. */
+/** For responses outside of a registration. */
 export const UNLIMITED = new ResponseBudget(Infinity)
 
 /** Bytes that are taken from the budget at a time. */

@@ -14,7 +14,7 @@ import { isLongRow, type Values, writeRow, writeValue } from './cells.ts'
 import { JsonRows, plainCells, writeFragment } from './json-rows.ts'
 
 const COMMA = 0x2c
-/** So many bytes are cheaper to send as a string. */
+/** Up to so many bytes are cheaper to send as a string. */
 const SHORT_RESPONSE = 65_536
 
 /** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */

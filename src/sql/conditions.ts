@@ -242,7 +242,7 @@ function compilePlace (
   }
 }
 
-/** Another type is different; no value at the path, and JSON's null, is NULL. */
+/** A value of another type is different; without a value at the path, and for JSON's null, a comparison is NULL. */
 function compileAt ({ column, test, ...place }: At, { operands }: Surroundings): Expression<SqlBool> {
   const inside = column.type.inside as JsonInside
   const { type, fill } = compilePlace(place, inside, operands.left(column))

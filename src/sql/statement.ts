@@ -1,4 +1,4 @@
-/** What dialects run, with everything that running needs. */
+/** What dialects run, with everything that they need for it. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
 import { type Path, valueOutOfRange } from '../errors.ts'
 import type { Cell } from '../types/column-type.ts'

@@ -17,7 +17,7 @@ import { integerBounds } from './integer.ts'
 
 /** Decimal digits of a 64-bit integer. */
 const INTEGER_DIGITS = 19
-/** Of a scaled integer: every DECIMAL that the service writes has at most 15. */
+/** Digits after the point of a scaled integer: every DECIMAL that the service writes has at most 15. */
 const MAX_SCALE = 15
 /** Digits of an average beyond its column's, as in MySQL. */
 const MORE_DIGITS = 4

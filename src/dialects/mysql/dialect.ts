@@ -157,8 +157,8 @@ const mayDiffer = (error: unknown): boolean =>
   error instanceof StaleCatalog || OF_REPLICAS.has((error as ServiceError).code)
 
 /**
- * Runs a request: on the next server if it did not run, on the primary if a replica does not know its tables, and again
- * if it only read and its connection was lost; a stream only before a row was passed on.
+ * Runs a request; again on the next server if it did not run, on the primary if a replica does not know its tables, and
+ * once more if it only read and its connection was lost; a stream only before a row was passed on.
  * @throws StaleCatalog; what the sink throws
  */
 async function runWithRetries<

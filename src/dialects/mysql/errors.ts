@@ -65,7 +65,7 @@ const unique: Refuse = (statement, { message }) =>
 const noNumberLeft = (statement: Statement): ServiceError =>
   withDetails(valueOutOfRange(), ...firesTrigger(statement) ? [] : [{ path: '', message: NO_NUMBER_LEFT }])
 const NO_NUMBER_LEFT = 'the table has no number left for its AUTO_INCREMENT column'
-/** Other values are judged by an expression, or the message does not name a column. */
+/** A value does not fit its column; other values are judged by an expression, or the message names no column. */
 const outOfRange: Refuse = (statement, { message }) => {
   const column = columnIn(message, statement)
   if (column === undefined) return valueOutOfRange()
@@ -224,7 +224,7 @@ export function isLost (error: MysqlError): boolean {
   return error.sqlState === undefined ? error.code !== undefined : CONNECTION_ENDED.has(numberOf(error))
 }
 
-/** mysql2 found the connection closed. */
+/** mysql2 found the connection closed before it sent anything. */
 export const wasNotSent = ({ sqlState, code, fatal }: MysqlError): boolean =>
   sqlState === undefined && code === undefined && fatal === true
 

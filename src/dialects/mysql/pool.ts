@@ -105,7 +105,7 @@ export function createFailover (hosts: readonly Host[]): Failover {
 
 /** How long an idle session is used without a ping, in milliseconds. */
 const TRUST = 1000
-/** Searches for old sessions within the idle timeout. */
+/** How many searches for old sessions there are within the idle timeout. */
 const SWEEPS = 10
 /** The pause after a failure to connect, in milliseconds. Requests that arrive during it wait for the next attempt. */
 const RETRY_DELAY = 100
@@ -136,10 +136,10 @@ export function createMysqlPool (
   const counted = new Set<Session>()
   let closed = false
   let newest: MysqlPool['newest']
-  /** Attempts to connect that run, and attempts that no longer count. */
+  /** Running attempts to connect, and how many of them no longer count. */
   let opening = 0
   const slow = new Set<symbol>()
-  /** Attempts since the start, and whether the last one failed. */
+  /** Attempts that have failed since the start, and whether the last one did. */
   let failures = 0
   let failing = false
   let resting = false

@@ -54,7 +54,7 @@ function isWritable (path: string): boolean {
   }
 }
 
-/** A file may not open for other reasons too. */
+/** Something may not be written; a file may fail to open for other reasons too. */
 function isRefused (error: unknown, path: string): boolean {
   if ((codeOf(error) & 0xff) === READ_ONLY) return true
   if (codeOf(error) !== CANNOT_OPEN.errcode) return false

@@ -137,8 +137,8 @@ export function findRelevance (condition: Condition): Relevance | undefined {
 const RELEVANCE = computedDoubleType()
 
 /**
- * A write finds its rows by this key on MySQL and MariaDB (src/sql/compile-write.ts). To be called when all else is
- * planned. @throws NOT_SUPPORTED
+ * Refuses a search without a key by which the write finds its rows on MySQL and MariaDB (src/sql/compile-write.ts). To
+ * be called when all else is planned. @throws NOT_SUPPORTED
  */
 export function requireSearchKey ({ table, condition }: UpdatePlan | DeletePlan): void {
   const [match] = matchesIn(condition)
