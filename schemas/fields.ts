@@ -237,7 +237,8 @@ const Limit = Type.Optional(Type.Integer({
   default: DEFAULT_LIMIT,
   description: `Rows to return at most; ${DEFAULT_LIMIT} if left out.`
 }))
-const OrderBy = Type.Optional(Type.Union([Type.String(), Type.Array(OrderTerm, { minItems: 1 })], {
+const OrderTerms = Type.Array(OrderTerm, { minItems: 1, maxItems: MAX_COLUMNS })
+const OrderBy = Type.Optional(Type.Union([Type.String(), OrderTerms], {
   description: '"<column>", "<column> ASC" or "<column> DESC", several separated by commas; or a list of terms such ' +
     'as {"<column>": "DESC"}, for columns of any name. "<member>.<column>" and {"<member>": {"<column>": "DESC"}} ' +
     'are columns of a member of include that is one row, also through members of it. A direction may end in NULLS ' +

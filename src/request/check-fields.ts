@@ -111,7 +111,9 @@ function findOwnError (
         ? at(place, limitOutOfRange(MAX_LIMIT))
         : undefined
     case 'orderBy':
-      return Array.isArray(value) && value.every(isObject) ? at(place, invalidOrderBy(ORDER_TERMS)) : undefined
+      if (!Array.isArray(value)) return undefined
+      if (value.length > MAX_COLUMNS) return at(place, invalidOrderBy(`contains more than ${MAX_COLUMNS} columns`))
+      return value.every(isObject) ? at(place, invalidOrderBy(ORDER_TERMS)) : undefined
     case 'data':
       return isObject(value) ? refuse(place, '"data" must not be empty') : findListError(value)
     case 'onConflict':

@@ -37,6 +37,33 @@ t.test('repeats are found where there are many names', async (t) => {
   }
 })
 
+t.test('the entries of a list are counted before one of them is read', async (t) => {
+  let reads = 0
+  const listOf = (entry: unknown): unknown[] => new Proxy(Array.from({ length: 5000 }, () => entry), {
+    get (list, name) {
+      if (/^\d+$/.test(String(name))) reads++
+      return Reflect.get(list, name)
+    }
+  })
+  const bodies: Array<[body: object, code: string, path: string]> = [
+    [{ verb: 'select', orderBy: listOf({ id: 'ASC' }) }, 'INVALID_ORDER_BY', '/orderBy'],
+    [
+      { verb: 'select', include: { others: { orderBy: listOf({ id: 'ASC' }) } } }, 'INVALID_ORDER_BY',
+      '/include/others/orderBy'
+    ],
+    [{ verb: 'select', filters: { $and: listOf({ id: 1 }) } }, 'INVALID_BODY', '/filters/$and/256'],
+    [{ verb: 'select', columns: listOf('id') }, 'INVALID_BODY', '/columns'],
+    [{ verb: 'select', groupBy: listOf('id') }, 'INVALID_BODY', '/groupBy'],
+    [{ verb: 'insert', data: listOf({ id: 1 }) }, 'INVALID_BODY', '/data'],
+    [{ verb: 'update', filters: {}, key: ['id'], data: listOf({ id: 1 }) }, 'INVALID_BODY', '/data']
+  ]
+  for (const [body, code, path] of bodies) {
+    reads = 0
+    t.match(findError(body), { code, details: [{ path }] })
+    t.ok(reads <= 1, `${path}: ${reads} entries read`)
+  }
+})
+
 t.test('filters are read as deep as the setting allows, because the planner refuses deeper ones', async (t) => {
   let reads = 0
   const deeper = (levels: number): object => ({
