@@ -135,10 +135,9 @@ export class Runner {
     return written
   }
 
-  /** `sink`: for a select. @throws the refusal of the sink of a response */
+  /** `sink`: for a select; that of a response may have refused its rows. */
   run (plan: CompiledPlan, sink?: RowSink): Promise<StatementResult> {
-    const running = this.runStatement(compileStatement(plan, this.engine, this.database.statementCounts), sink)
-    return sink instanceof ResponseSink ? running.then((outcome) => requireRoom(sink, outcome)) : running
+    return this.runStatement(compileStatement(plan, this.engine, this.database.statementCounts), sink)
   }
 
   /**
@@ -158,9 +157,10 @@ export class Runner {
     return this.runStatement(compileRowsOfValues(rows, this.engine, this.database.statementCounts))
   }
 
-  /** @throws as `run` */
+  /** @throws the refusal of the sink of a response */
   async select (lookup: Lookup, sink: RowSink): Promise<void> {
     await this.run({ verb: 'select', order: [], ...lookup }, sink)
+    if (sink instanceof ResponseSink) requireRoom(sink)
   }
 
   /**
@@ -201,9 +201,9 @@ export class Runner {
   }
 }
 
-function requireRoom ({ refusal }: ResponseSink, outcome: StatementResult): StatementResult {
+/** @throws the reason if the response cannot be sent */
+export function requireRoom ({ refusal }: ResponseSink): void {
   if (refusal !== undefined) throw refusal
-  return outcome
 }
 
 /** Keys in one select, and so comparisons that order each row. All full selects have the same text. */

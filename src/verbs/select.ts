@@ -2,7 +2,7 @@ import type { SelectBody } from '../../schemas/body.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
 import { at, invalidBody, type Path } from '../errors.ts'
-import type { Runner } from '../execute/runner.ts'
+import { requireRoom, type Runner } from '../execute/runner.ts'
 import { getColumn } from '../plan/columns.ts'
 import { findRelevance } from '../plan/filters/match.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
@@ -127,6 +127,7 @@ function runSelect (
 async function runWithMore (runner: Runner, plan: SelectPlan, sink: ResponseSink): Promise<Result> {
   const total = plan.total && await runner.count(plan.table, plan.condition, plan.total.limit, plan.lock)
   const outcome = await runner.run(plan, sink)
+  requireRoom(sink)
   requireExpected(plan, sink.count)
   if (plan.members === undefined) return total === undefined ? outcome : { ...outcome, total }
   return { ...outcome, rows: outcome.rows + await readMembers(runner, sink), total }
