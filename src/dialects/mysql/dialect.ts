@@ -58,7 +58,7 @@ export function createMysqlDialect ({
   }
   const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
   const routeOf = (pools: readonly MysqlPool[]): Route => ({
-    pools, attempts: pools.length + address.hosts.length, options, replicaOptions
+    first: { pools, count: 1, losses: 0 }, attempts: pools.length + address.hosts.length, options, replicaOptions
   })
   const serverOf = (): ServerFacts | undefined => primary.newest && factsOf(primary.newest)
   const tell = (): void => {
@@ -142,9 +142,17 @@ function withoutSecrets (grant: string): string {
   return grant.replace(/ IDENTIFIED (BY|VIA) .*?(?= REQUIRE| WITH|$)/, '')
 }
 
-interface Route {
+interface Attempt {
   /** The pools in the order of the attempts; the last one is the primary, which further attempts use. */
   readonly pools: readonly MysqlPool[]
+  /** From 1, in these pools. */
+  readonly count: number
+  /** The connections that were lost before it. */
+  readonly losses: number
+}
+
+interface Route {
+  readonly first: Attempt
   /** More occur only if servers send the service back and forth. */
   readonly attempts: number
   readonly options: ExecutionOptions
@@ -158,52 +166,54 @@ const mayDiffer = (error: unknown): boolean =>
 
 /**
  * Runs a request; again on the next server if it did not run, on the primary if a replica does not know its tables, and
- * once more if it only read and its connection was lost; a stream only before a row was passed on.
+ * once more if it only read and its connection was lost; a stream only before a row was passed on. No async
+ * function, whose frame takes more memory than promises: every statement has one.
  * @throws StaleCatalog; what the sink throws
  */
-async function runWithRetries<
+function runWithRetries<
   Request extends {
     readonly client?: Client | undefined
     readonly stream?: PausableSink | undefined
     readonly isolation?: Isolation | undefined
   },
   T
-> (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>): Promise<T> {
-  const { attempts, options, replicaOptions } = route
-  let { pools } = route
-  let losses = 0
-  const primary = pools.at(-1) as MysqlPool
-  for (let count = 1; ; count++) {
-    const pool = pools[count - 1] ?? primary
-    const isPrimary = pool === primary
-    const acquired = pool.acquire(request.client, request.isolation)
-    // a request that has waited for a slow replica is not passed on to the other servers
-    const session =
-      acquired instanceof Promise
-        ? await acquired.catch((error: unknown) => {
-          if (isPrimary || pool.isUp) throw error
-        })
-        : acquired
-    if (session === undefined) continue
+> (route: Route, request: Request, run: (run: Run<Request>) => Promise<T>, attempt = route.first): Promise<T> {
+  const { pools, count } = attempt
+  const isPrimary = count >= pools.length
+  const pool = (isPrimary ? pools.at(-1) : pools[count - 1]) as MysqlPool
+  const start = (session: Session): Promise<T> => {
     if (request.client?.destroyed === true) {
       pool.release(session)
-      throw clientGone()
+      return Promise.reject(clientGone())
     }
-    try {
-      return await run({ pool, session, request, options: isPrimary ? options : replicaOptions })
-    } catch (error) {
-      const isFinal = request.stream?.hasPassed === true
-      if (error instanceof Retryable) {
-        losses += Number(error.wasLost)
-        if (isFinal || count >= attempts || losses > 1) throw error.refusal
-      } else if (!isPrimary && !isFinal && mayDiffer(error)) {
-        pools = [primary]
-        count = 0
-      } else throw error
-      // at once: the stream would pass them on while the next run waits for its session
-      request.stream?.giveUp()
-    }
+    return run({ pool, session, request, options: isPrimary ? route.options : route.replicaOptions })
+      .catch((error: unknown) => runWithRetries(route, request, run, nextAfter(error, attempt, route, request.stream)))
   }
+  const acquired = pool.acquire(request.client, request.isolation)
+  if (!(acquired instanceof Promise)) return start(acquired)
+  return acquired.then(start, (error: unknown) => {
+    // a request that has waited for a slow replica is not passed on to the other servers
+    if (isPrimary || pool.isUp) throw error
+    return runWithRetries(route, request, run, { ...attempt, count: count + 1 })
+  })
+}
+
+/** @throws the error of the request, if there is no further attempt */
+function nextAfter (
+  error: unknown,
+  { pools, count, losses }: Attempt,
+  { attempts }: Route,
+  stream: PausableSink | undefined
+): Attempt {
+  const isFinal = stream?.hasPassed === true
+  let next: Attempt = { pools: pools.slice(-1), count: 1, losses }
+  if (error instanceof Retryable) {
+    next = { pools, count: count + 1, losses: losses + Number(error.wasLost) }
+    if (isFinal || count >= attempts || next.losses > 1) throw error.refusal
+  } else if (isFinal || count >= pools.length || !mayDiffer(error)) throw error
+  // at once: the stream would pass them on while the next run waits for its session
+  stream?.giveUp()
+  return next
 }
 
 /** The pools for a select: the replicas that answer, rotated for each select, then the primary. */
