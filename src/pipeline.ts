@@ -36,28 +36,37 @@ export interface PipelineRequest extends ReadOptions, Keyed {
 
 export interface Handled { readonly plan: Plan, readonly response: string | Buffer }
 
+/** Never throws. */
 export function handle (request: PipelineRequest): Promise<Handled> {
-  const { access, record } = request
-  const { database } = access
-  return withFreshCatalog(database, async (stale) => {
+  return withFreshCatalog(request.access.database, (stale) => {
     const planned = planRequest(request, (source) => planBody(request, source))
-    const plan = planned instanceof Promise ? await planned : planned
-    if (stale?.isUndone === false) throw refusalOfWrite(stale, plan)
-    const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
-    const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
+    return planned instanceof Promise
+      ? planned.then((plan) => runPlan(request, plan, stale))
+      : runPlan(request, planned, stale)
+  })
+}
+
+/** `stale`: the attempt before. @throws StaleAttempt, or rejects with it */
+function runPlan (request: PipelineRequest, plan: Plan, stale: StaleAttempt | undefined): Promise<Handled> {
+  const { access: { grant, database }, record } = request
+  if (stale?.isUndone === false) throw refusalOfWrite(stale, plan)
+  const needsTransaction = request.key !== undefined || (database.onWrite !== undefined && plan.verb !== 'select')
+  const sink = needsTransaction ? undefined : createSink(plan, database.budget, maxBytesOf(request))
+  const fail = (error: unknown): never => {
+    sink?.drop()
+    const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
+    throw toStale(nameTables(error, grant, database), plan, isUndone)
+  }
+  if (needsTransaction) return respondInTransaction(request, plan).then((response) => ({ plan, response }), fail)
+  return executePlan({ plan, database, sink, record }, request).then((result) => {
     try {
-      if (needsTransaction) return { plan, response: await respondInTransaction(request, plan) }
-      const result = await executePlan({ plan, database, sink, record }, request)
       if (sink?.refusal !== undefined) throw sink.refusal
       record?.executed(plan.verb === 'select' ? result.rows : result.changed)
       return { plan, response: verbs[plan.verb].respond(plan, result, sink) }
     } catch (error) {
-      const isUndone = needsTransaction || plan.verb === 'select' || plan.inTransaction === true
-      throw toStale(nameTables(error, access.grant, database), plan, isUndone)
-    } finally {
-      sink?.drop()
+      return fail(error)
     }
-  })
+  }, fail)
 }
 
 /**

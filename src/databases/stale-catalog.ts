@@ -287,31 +287,47 @@ const MAX_ATTEMPTS = 5
 
 /**
  * Runs an attempt and, if it is stale, reads the catalog and runs it once more; again if the definitions have changed
- * meanwhile, and nothing was written. Each attempt gets the error of the one before.
+ * meanwhile, and nothing was written. Each attempt gets the error of the one before, and may throw. No async function,
+ * whose frame takes more memory than promises: every request has one.
  * @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the last attempt is also stale
  */
-export async function withFreshCatalog<T> (
+export function withFreshCatalog<T> (
   database: KnownDatabase & { readonly running: { begin (): void, end (): void }, refresh (): Promise<unknown> },
   attempt: (stale?: StaleAttempt) => Promise<T>
 ): Promise<T> {
-  database.running.begin()
+  const { running } = database
+  running.begin()
+  let first: Promise<T>
   try {
-    for (let before: StaleAttempt | undefined, count = 1; ; count++) {
-      try {
-        return await attempt(before)
-      } catch (error) {
-        if (!(error instanceof StaleAttempt)) throw error
-        if (before !== undefined) {
-          const isMoving = error.stale.isRebuilt === true || factsOf(before.tables) !== factsOf(error.tables)
-          if (!isMoving || !error.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, error, before.tables)
-        }
-        rejectKnownBroken(database, error)
-        before = error
-      }
-      await database.refresh()
+    first = attempt()
+  } catch (error) {
+    first = Promise.reject(error)
+  }
+  return first.then((result) => {
+    running.end()
+    return result
+  }, (error: unknown) => attemptAgain(database, attempt, error).finally(() => running.end()))
+}
+
+async function attemptAgain<T> (
+  database: KnownDatabase & { refresh (): Promise<unknown> },
+  attempt: (stale: StaleAttempt) => Promise<T>,
+  first: unknown
+): Promise<T> {
+  for (let error = first, before: StaleAttempt | undefined, count = 1; ; count++) {
+    if (!(error instanceof StaleAttempt)) throw error
+    if (before !== undefined) {
+      const isMoving = error.stale.isRebuilt === true || factsOf(before.tables) !== factsOf(error.tables)
+      if (!isMoving || !error.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, error, before.tables)
     }
-  } finally {
-    database.running.end()
+    rejectKnownBroken(database, error)
+    await database.refresh()
+    before = error
+    try {
+      return await attempt(before)
+    } catch (again) {
+      error = again
+    }
   }
 }
 
