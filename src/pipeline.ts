@@ -90,7 +90,7 @@ function planRequest<P extends Plan> (
 
 function planBody ({ body, limits, named }: PipelineRequest, source: TableSource): Plan {
   if (named === undefined) return createPlan(body, source, limits)
-  const [found] = named.find([source]) ?? []
+  const found = named.find([source])?.[0]
   if (found !== undefined) return found.plan
   const plan = createPlan(body, source, { ...limits, standIns: named.standIns })
   named.requireForm([source])

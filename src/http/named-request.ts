@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { getGrant } from '../access/authorize.ts'
 import { at, didYouMean, invalidBody, methodNotAllowed, requestNotFound } from '../errors.ts'
 import type { Keyed } from '../idempotency/run-once.ts'
-import { methodsOf, type NamedCall, type NamedRequests } from '../named/call.ts'
-import { type NamedRequest, verbsOf } from '../named/definition.ts'
+import { methodsOf, type NamedRequests } from '../named/call.ts'
+import type { NamedRequest } from '../named/definition.ts'
 import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
 import { CONSISTENCY, readConsistency, sendTagged } from './stream.ts'
@@ -18,7 +18,11 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
     throw requestNotFound(name, didYouMean(name, named.callable(grant).map((each) => each.name)))
   }
   const { rowQueryRecord: record } = request
-  if (record != null) note(record, found)
+  if (record != null) {
+    record.request = found.name
+    record.database = found.database
+    record.verb = found.table === undefined ? 'operations' : found.verbs[0]
+  }
   const methods = methodsOf(found)
   if (!methods.includes(request.method)) {
     reply.header('allow', methods.join(', '))
@@ -26,16 +30,6 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
   }
   request.rowQueryNamed = found
   done()
-}
-
-export function note (record: NonNullable<NamedCall['record']>, found: NamedRequest): void {
-  const [verb, another] = verbsOf(found)
-  const { name, database, table } = found
-  Object.assign(record, {
-    request: name,
-    database,
-    verb: table === undefined || another !== undefined ? 'operations' : verb
-  })
 }
 
 /** @throws ServiceError, or rejects with it */

@@ -19,9 +19,8 @@ export function bodyOf (
   omitted: ReadonlySet<string>,
   fields: readonly FieldValue[]
 ): NamedRequest['body'] {
-  let body = omitted.size === 0 ? request.body : withoutOptional(request, omitted)
-  for (const { place, value } of fields) body = withValue(body, place.path, value) as NamedRequest['body']
-  return body
+  const body = omitted.size === 0 ? request.body : withoutOptional(request, omitted)
+  return fields.reduce((tree, { place, value }) => withValue(tree, place.path, value) as NamedRequest['body'], body)
 }
 
 export const bodiesIn = (

@@ -31,7 +31,9 @@ export interface NamedCall extends ReadOptions, Keyed {
 
 type Log = Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
 
-export const methodsOf = ({ isRead }: NamedRequest): string[] => isRead ? ['GET', 'HEAD', 'POST'] : ['POST']
+const [OF_READS, OF_WRITES] = [['GET', 'HEAD', 'POST'], ['POST']] as const
+
+export const methodsOf = ({ isRead }: NamedRequest): readonly string[] => isRead ? OF_READS : OF_WRITES
 
 interface Using {
   /** The command line has only their catalogs. */
@@ -175,11 +177,9 @@ export class NamedRequests {
 }
 
 /** The grant names the request or, without a role, holds a permission on each of its tables. */
-export function mayCall ({ name, role, database, parts }: NamedRequest, grant: Grant): boolean {
+export function mayCall ({ name, role, database, tables }: NamedRequest, grant: Grant): boolean {
   if (role !== undefined) return grant.requests === 'all' || grant.requests?.has(name) === true
-  return parts.every(({ table, others }) =>
-    [table, ...others].every((each) => permissionsOn(grant, database, each).size > 0)
-  )
+  return tables.every((table) => permissionsOn(grant, database, table).size > 0)
 }
 
 /** Grants with the rights of roles, which keep the tables as they see them. */

@@ -46,6 +46,9 @@ export interface NamedRequest {
   readonly maxAge: number | undefined
   readonly body: Body | OperationsBody
   readonly parts: readonly Part[]
+  /** The verbs and the tables of the parts, each once. */
+  readonly verbs: readonly [Verb, ...Verb[]]
+  readonly tables: readonly string[]
   /** Whether it only selects, without locks. */
   readonly isRead: boolean
   readonly parameters: ReadonlyMap<string, Declared>
@@ -153,6 +156,8 @@ class Reader {
       maxAge,
       body: body as unknown as Body,
       parts,
+      verbs: [...new Set(parts.map(({ body: { verb } }) => verb))] as [Verb, ...Verb[]],
+      tables: [...new Set(parts.flatMap(({ table, others }) => [table, ...others]))],
       isRead,
       parameters: declared,
       list,
@@ -374,5 +379,3 @@ function partsOf (body: object, table: string | undefined, depth: number): Part[
     others: [...new Set(namedTables(each, depth).map((named) => named.table))]
   }))
 }
-
-export const verbsOf = ({ parts }: NamedRequest): Verb[] => [...new Set(parts.map(({ body: { verb } }) => verb))]

@@ -26,10 +26,13 @@ const refuse = (name: string, reason: string): ServiceError => at([name], invali
 
 /** @throws INVALID_BODY for unknown parameters, and for those that are missing */
 function requireKnown ({ parameters, list }: NamedRequest, values: Given['values']): void {
-  for (const name of objectKeys(values)) {
+  const names = objectKeys(values)
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
     if (!parameters.has(name)) throw refuse(name, `there is none with this name${didYouMean(name, parameters.keys())}`)
   }
-  for (const { name, isOptional, default: otherwise } of list) {
+  for (let index = 0; index < list.length; index++) {
+    const { name, isOptional, default: otherwise } = list[index] as Declared
     if (!isOptional && otherwise === undefined && !Object.hasOwn(values, name)) throw refuse(name, 'is missing')
   }
 }

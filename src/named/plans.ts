@@ -93,9 +93,9 @@ export class PlansOfCall implements NamedPlans {
     return omitted.size > 0 && parts.some(({ others }) => others.length > 0)
   }
 
-  #keptBy ([first]: readonly TableSource[]): BoundedMap<string, Kept> {
+  #keptBy (sources: readonly TableSource[]): BoundedMap<string, Kept> {
     const { request } = this.#call
-    const table = baseTable((first as TableSource).table)
+    const table = baseTable((sources[0] as TableSource).table)
     const known = plans.get(request)?.get(table)
     if (known !== undefined) return known
     const ofRequest = getOrCreate(plans, request, () => new WeakMap<Table, BoundedMap<string, Kept>>())
@@ -106,10 +106,12 @@ export class PlansOfCall implements NamedPlans {
   #keyOf (sources: readonly TableSource[]): string {
     const { request, supplied, fields } = this.#call
     let key = idOfTables(request, sources)
-    for (const given of supplied) {
+    for (let index = 0; index < supplied.length; index++) {
+      const given = supplied[index]
       key += given === undefined ? '-' : given.value === null ? '0' : isNowByDefault(given) ? 'n' : '.'
     }
-    for (const { place, value } of fields) {
+    for (let index = 0; index < fields.length; index++) {
+      const { place, value } = fields[index] as FieldValue
       if (place.field === 'after' && value !== null) key += JSON.stringify(partsOf(value))
     }
     return key

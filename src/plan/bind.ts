@@ -19,23 +19,22 @@ export function bind<P extends Plan> (plan: P, holes: Holes, valueOf: (key: unkn
   return new Filling(values, holes).visit(plan) as P
 }
 
-function readHole ({ isList, read, tests }: Hole, value: unknown): readonly Given[] {
-  const items = isList ? value as readonly unknown[] : [value]
-  if (!Array.isArray(items) || items.length === 0) throw new NeedsValues()
-  return items.map((each) => {
-    if (each === null || each === undefined) throw new NeedsValues()
-    const parameter = readOr(read, each)
-    if (!tests.every((test) => test(parameter))) throw new NeedsValues()
-    return parameter
-  })
+function readHole (hole: Hole, value: unknown): Given | readonly Given[] {
+  if (!hole.isList) return readValue(hole, value)
+  if (!Array.isArray(value) || value.length === 0) throw new NeedsValues()
+  return value.map((each) => readValue(hole, each))
 }
 
-function readOr (read: Hole['read'], value: unknown): ReturnType<Hole['read']> {
+function readValue ({ read, tests }: Hole, value: unknown): Given {
+  if (value === null || value === undefined) throw new NeedsValues()
+  let parameter: ReturnType<Hole['read']>
   try {
-    return read(value)
+    parameter = read(value)
   } catch (error) {
     throw new NeedsValues(undefined, { cause: error })
   }
+  for (let index = 0; index < tests.length; index++) if (tests[index]?.(parameter) !== true) throw new NeedsValues()
+  return parameter
 }
 
 type Node = Readonly<Record<string, unknown>>
@@ -43,12 +42,12 @@ type Node = Readonly<Record<string, unknown>>
 /** Copies what has holes; everything else is shared. */
 class Filling {
   /** In the order of the holes. */
-  readonly #values: ReadonlyArray<readonly Given[]>
+  readonly #values: ReadonlyArray<Given | readonly Given[]>
   readonly #holes: Holes
   /** The nodes to which several parts of a plan refer. */
   #visited: Map<object, unknown> | undefined
 
-  constructor (values: ReadonlyArray<readonly Given[]>, holes: Holes) {
+  constructor (values: ReadonlyArray<Given | readonly Given[]>, holes: Holes) {
     this.#values = values
     this.#holes = holes
   }
@@ -63,26 +62,35 @@ class Filling {
     return filled
   }
 
-  /** A hole whose value comes from elsewhere stays. */
-  #isOwn (hole: Hole): boolean {
-    return this.#holes.list[hole.index] === hole
+  /** What takes the place of a node, or of a hole. A hole whose value comes from elsewhere stays. */
+  #fill (node: unknown): unknown {
+    if (!(node instanceof Hole)) return this.visit(node)
+    return this.#holes.list[node.index] === node ? this.#values[node.index] : node
   }
 
   /** @throws NeedsValues for a list of several values, which the planner makes one value of */
-  #onlyOf ({ index }: Hole): Given {
-    const [only, ...others] = this.#values[index] as readonly [Given, ...Given[]]
+  #onlyOf (hole: Hole): unknown {
+    const filled = this.#fill(hole)
+    if (filled === hole) return hole
+    const [only, ...others] = filled as readonly [Given, ...Given[]]
     if (others.length > 0) throw new NeedsValues()
     return only
   }
 
   #fillList (list: readonly unknown[]): readonly unknown[] {
-    const filled: unknown[] = []
-    for (const each of list) {
-      if (!(each instanceof Hole)) filled.push(this.visit(each))
-      else if (!this.#isOwn(each)) filled.push(each)
-      else for (const value of this.#values[each.index] as readonly Given[]) filled.push(value)
+    let copy: unknown[] | undefined
+    for (let index = 0; index < list.length; index++) {
+      const each = list[index]
+      const filled = this.#fill(each)
+      if (filled === each) {
+        copy?.push(each)
+        continue
+      }
+      copy ??= list.slice(0, index)
+      if (each instanceof Hole && each.isList) for (const value of filled as readonly Given[]) copy.push(value)
+      else copy.push(filled)
     }
-    return filled.length === list.length && filled.every((each, index) => each === list[index]) ? list : filled
+    return copy ?? list
   }
 
   #fillObject (node: Node): Node {
@@ -92,9 +100,7 @@ class Filling {
       // a computed column refers to the catalog too
       if (typeof value !== 'object' || value === null || name === 'type') continue
       if (this.#holes.without.has(value)) continue
-      const filled = !(value instanceof Hole)
-        ? this.visit(value)
-        : this.#isOwn(value) ? this.#onlyOf(value) : value
+      const filled = value instanceof Hole && value.isList ? this.#onlyOf(value) : this.#fill(value)
       if (filled !== value) (copy ??= { ...node })[name] = filled
     }
     if (copy === undefined) return node

@@ -1,7 +1,7 @@
 /** Named requests in `row-query check`: what each does, who may call it, and whether it fits its tables. */
 import type { Catalog } from '../../catalog/catalog.ts'
 import { mayCall, methodsOf } from '../../named/call.ts'
-import { type Declared, type NamedRequest, REQUESTS_PATH, verbsOf } from '../../named/definition.ts'
+import { type Declared, type NamedRequest, REQUESTS_PATH } from '../../named/definition.ts'
 import { findMisfit } from '../../named/fit.ts'
 import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/write-options.ts'
@@ -18,16 +18,15 @@ export function checkRequests (
   }
 ): Findings {
   return requests.flatMap((request) => {
-    const { name, parts, role } = request
+    const { name, verbs, tables, role } = request
     const callers = grants.filter(({ grant, isOfRequests }) => isOfRequests !== true && mayCall(request, grant))
       .map(({ label }) => label)
     const misfit = findMisfit(request, { catalog, limits })
-    const tables = [...new Set(parts.flatMap(({ table, others }) => [table, ...others]))]
     const rights = role === undefined ? 'with the rights of the caller' : `as "${role.name}"`
     const parameters = [...request.parameters.values()].map((declared) => describeParameter(declared, catalog))
     return about(`request "${name}"`, [
       ...findings('line', [
-        `${methodsOf(request).join(', ')} ${prefix}/${REQUESTS_PATH}/${name}: ${verbsOf(request).join(', ')} on ` +
+        `${methodsOf(request).join(', ')} ${prefix}/${REQUESTS_PATH}/${name}: ${verbs.join(', ')} on ` +
         `${listNames(tables)} ${rights}; ` +
         `${parameters.length === 0 ? 'no parameters' : `parameters ${parameters.join(', ')}`}; ` +
         `called by ${callers.length === 0 ? 'nobody' : callers.join(', ')}`
