@@ -51,20 +51,17 @@ export function answerNamed (
   const given = isPost ? readObject(found, request.body) : readQuery(found, url)
   reply.type('application/json; charset=utf-8')
   const client = new HttpClient(reply.raw, grant)
-  const running = named.run({ request: found, grant, given, consistency, client, record, key, onReplay })
-  if (isRead) {
-    return running.then(({ response }) =>
-      isPost ? response : sendTagged(request, reply, response, cachingOf(found)))
-  }
+  const call = { request: found, grant, given, consistency, client, record, key, onReplay }
+  const running = named.run(call, ({ response }) =>
+    isPost ? response : sendTagged(request, reply, response, cachingOf(found)))
+  if (isRead) return running
   request.rowQueryIsWriting = true
-  return running.then(responseOf, (error: unknown) => {
+  return running.catch((error: unknown) => {
     // it says by itself what has happened
     request.rowQueryIsWriting = false
     throw error
   })
 }
-
-const responseOf = ({ response }: { readonly response: string | Buffer }): string | Buffer => response
 
 const cachingOf = ({ maxAge }: NamedRequest): string | undefined =>
   maxAge === undefined ? undefined : `max-age=${maxAge}`

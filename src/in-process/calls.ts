@@ -117,8 +117,8 @@ export async function requestInProcess (
   if (named === undefined || request === undefined) throw requestNotFound(name)
   const body = copyJson(parameters)
   const consistency = readConsistency(request.isRead ? 'select' : 'update', '"consistency"', asked)
-  const { response, plan } = await named.run({ request, grant, given: readObject(request, body), consistency })
-  return readResponse(response, plan, bigints)
+  return await named.run({ request, grant, given: readObject(request, body), consistency }, ({ response, plan }) =>
+    readResponse(response, plan, bigints))
 }
 
 type BoundRequest = Omit<ExecuteRequest, 'grant'>

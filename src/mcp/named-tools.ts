@@ -50,8 +50,7 @@ function toTool (request: NamedRequest, { named, resultLimit }: ToolOptions, cal
       if (record != null) record.request = found.name
       const given = readObject(found, args)
       const call = { request: found, grant, given, consistency, client, record, resultLimit }
-      const { response } = await requests.run(call)
-      return String(dataOf(response))
+      return await requests.run(call, ({ response }) => String(dataOf(response)))
     }
   }
 }

@@ -29,6 +29,9 @@ export interface NamedCall extends ReadOptions, Keyed {
   readonly record?: RequestRecord | null | undefined
 }
 
+/** `plan`: of a request to one table. */
+interface NamedResponse { readonly response: string | Buffer, readonly plan?: Plan }
+
 type Log = Pick<FastifyBaseLogger, 'error' | 'warn' | 'info'>
 
 const [OF_READS, OF_WRITES] = [['GET', 'HEAD', 'POST'], ['POST']] as const
@@ -124,8 +127,8 @@ export class NamedRequests {
     return [...this.#requests.values()].filter((request) => mayCall(request, grant))
   }
 
-  /** `plan`: of a request to one table. */
-  run (called: NamedCall): Promise<{ readonly response: string | Buffer, readonly plan?: Plan }> {
+  /** Returns what `use` makes of the response. @throws what `use` throws */
+  run<T> (called: NamedCall, use: (response: NamedResponse) => T | Promise<T>): Promise<T> {
     const { request, grant: caller, given, consistency, client, record, key, onReplay, resultLimit } = called
     const { databases, limits } = this.#using
     const { table } = request
@@ -135,7 +138,7 @@ export class NamedRequests {
     const grant = grantOf(request, caller)
     const named = new PlansOfCall(call, limits)
     // literals, because each field that is added to a copy costs memory
-    const running = table === undefined
+    const running: Promise<NamedResponse> = table === undefined
       ? runOperations({
         grant,
         database,
@@ -161,7 +164,7 @@ export class NamedRequests {
         onReplay,
         resultLimit
       })
-    return running.catch((error: unknown) => {
+    return running.then(use, (error: unknown) => {
       throw isServiceError(error) ? this.#convert(error, request, call.omitted) : error
     })
   }
