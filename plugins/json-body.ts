@@ -38,14 +38,13 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
   app.decorateRequest('rowQueryNamed', null)
   app.removeAllContentTypeParsers()
   app.addHook('preParsing', (request, { raw: response }, _payload, done) => {
-    const { rowQueryGrant: grant, headers, routeOptions: { config } } = request
+    const { rowQueryGrant: grant, headers } = request
     if (HAVE_BODIES.has(request.method) && grant !== null) {
       const reservation = new BodyReservation(memory, principalOf(grant))
       request.rowQueryBodyReservation = reservation
       response.once('close', () => reservation.leave())
-      const isImport = (): boolean => config.rowQueryImports === true && findImportFormat(headers) !== undefined
       // before its media type is refused
-      if (Number(headers['content-length']) > bodyLimit && !isImport()) return done(bodyTooLarge())
+      if (Number(headers['content-length']) > bodyLimit && !isImport(request)) return done(bodyTooLarge())
     }
     done()
   })
@@ -74,6 +73,9 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
     done(hasNone ? unsupportedMediaType(describeTypes(request)) : undefined)
   })
 }, { name: 'row-query-body' })
+
+const isImport = ({ headers, routeOptions: { config } }: FastifyRequest): boolean =>
+  config.rowQueryImports === true && findImportFormat(headers) !== undefined
 
 /** @returns the parsed body, or the refusal (not thrown) */
 function parseBytes (request: FastifyRequest, bytes: Buffer, payload: Payload): unknown {
