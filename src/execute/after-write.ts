@@ -133,13 +133,14 @@ export function withCheck (
   plan: InsertPlan | UpdatePlan,
   running: Promise<Result>
 ): Promise<Result> {
-  if (!isCheckedAfterWrite(plan) || plan.afterWrite.foreignKeys.length === 0) return running
+  const { afterWrite } = plan
+  if (afterWrite === undefined || afterWrite.foreignKeys.length === 0) return running
   const refused = running.catch((error: unknown) => refuse(error, async (rows) => {
     if (plan.verb === 'update' || plan.conflict === undefined) {
-      return await checkForeignKeys(runner, plan, { checks: plan.afterWrite.given, ...rows })
+      return await checkForeignKeys(runner, plan, { checks: afterWrite.given, ...rows })
     }
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
-    if (row !== undefined) await checkUpserted(runner, plan, row)
+    if (row !== undefined) await checkUpserted(runner, { ...plan, afterWrite }, row)
   }))
   return refused.catch((error: unknown) => { throw namesKey(plan.table) ? error : withoutKey(error) })
 }
