@@ -62,7 +62,9 @@ for (const { width, colorScheme } of [
     const view = { viewport: { width, height: 900 }, colorScheme, hasTouch: isNarrow }
     const { page, faults, asked, replies } = await visit(t, browser, address, view)
     const calls: string[] = []
+    const documents: string[] = []
     page.on('request', (request) => {
+      if (request.url().endsWith('/requests/openapi.json')) documents.push(request.url())
       if (/\/requests\/\w+(\?|$)/.test(request.url())) {
         calls.push(
       `${request.method()} ${request.url().slice(address.length)} ${request.postData() ?? ''}`
@@ -92,6 +94,8 @@ for (const { width, colorScheme } of [
     t.same(await list.getByRole('link', { includeHidden: true }).allTextContents(), [
       'find_products', 'sign_up', 'place_order', 'kinds'
     ])
+
+    t.equal(documents.length, 1, 'the document is asked for once')
 
     await t.test('a select by GET', async (t) => {
       await open('find_products')
