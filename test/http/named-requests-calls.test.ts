@@ -286,3 +286,27 @@ t.test('a host app may parse query strings in its own way, and its grants name r
   t.same(await get(''), [400, 'INVALID_BODY'])
   t.same(await get('?ids=1', 'grace'), [404, 'REQUEST_NOT_FOUND'])
 })
+
+t.test('rate limits are those of the caller, and a page keeps no refusal', async (t) => {
+  const rows = createRowQuery({
+    databases: {
+      shop: { url: 'sqlite::memory:', setup: ['create table things (id int primary key, name varchar(20))'] }
+    },
+    tokens,
+    roles,
+    requests: { find },
+    rateLimit: { max: 2 }
+  })
+  const app = Fastify()
+  await app.register(rows.plugin, { prefix: '/api' })
+  t.teardown(() => app.close())
+  const get = async (token: string, method: 'GET' | 'HEAD' = 'GET') => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await app.inject({ method, url: '/api/requests/find?ids=1', headers })
+    return [answer.statusCode, answer.headers['cache-control']]
+  }
+  for (let time = 0; time < 2; time++) t.same(await get('website'), [200, 'private, no-cache'])
+  t.same(await get('website'), [429, 'no-store'])
+  t.same(await get('website', 'HEAD'), [429, 'no-store'])
+  t.same(await get('other'), [200, 'private, no-cache'], 'another one with the same role')
+})

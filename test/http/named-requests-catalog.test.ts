@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { hashToken, readTokenFile } from '../../src/access/tokens.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { runRowQuery } from '../support/row-query.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const schema = () => [
@@ -109,6 +109,7 @@ await onEachEngine(t, 'a table that is renamed, dropped, and comes back with oth
   }
   await settles('done,done,done')
   await sql('alter table things rename to others')
+  t.equal(code(await call(service, 'find', { name: 'a' })), 'DATABASE_UNAVAILABLE', 'while the service looks')
   await settles('BROKEN_DEFINITION,BROKEN_DEFINITION,TABLE_NOT_FOUND')
   await sql('alter table others rename to things')
   await settles('done,done,done')
@@ -247,6 +248,43 @@ await onEachEngine(t, 'with the rights of a role, a member that would have anoth
   for (let count = 0; count < 2; count++) {
     t.match(JSON.parse(await call(service, 'turned', {})).error, { code: 'BROKEN_DEFINITION', details: [] })
     t.match(JSON.parse(await call(service, 'asFront', {})), { data: { count: 2 } })
+  }
+})
+
+const search = {
+  database: 'shop',
+  table: 'texts',
+  parameters: { words: { optional: true }, least: { default: 1 } },
+  body: {
+    verb: 'select' as const,
+    columns: ['id'],
+    orderBy: 'id',
+    filters: { $match: { columns: ['v'], text: { $param: 'words' } }, id: { $gte: { $param: 'least' } } }
+  }
+}
+await onEachEngine(t, 'an optional text of a search takes the whole search away', {
+  schema: (engine) => [
+    `create table texts (id integer primary key, v varchar(60)${engine === 'sqlite' ? '' : ', fulltext key (v)'})`,
+    "insert into texts values (1, 'red shoes'), (2, 'blue hats'), (3, 'red hats')",
+    ...engine === 'sqlite'
+      ? [
+          "create virtual table words using fts5(v, content='texts', content_rowid='id')",
+          "insert into words (words) values ('rebuild')"
+        ]
+      : []
+  ],
+  options: { requests: { search } }
+}, async (t, service) => {
+  const ids = async (body: object): Promise<unknown> => {
+    const { data, error } = JSON.parse(await call(service, 'search', body, TOKEN))
+    return error?.code ?? data.rows.map(({ id }: { id: number }) => id)
+  }
+  t.same(await ids({}), [1, 2, 3])
+  t.same(await ids({ words: 'shoes' }), [1])
+  t.same(await ids({ least: 2 }), [2, 3])
+  t.same(await ids({ words: 'hats', least: 3 }), [3])
+  for (const words of ['', '%', null, { $gt: 0 }, ['red']]) {
+    t.equal(await ids({ words }), 'INVALID_VALUE', JSON.stringify(words))
   }
 })
 

@@ -10,7 +10,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { get, validate } from '../support/documents.ts'
 import { connectTo, send } from '../support/mcp.ts'
 import { runRowQuery } from '../support/row-query.ts'
-import { onEachEngine, TOKEN, type Answer } from '../support/service.ts'
+import { onEachEngine, startService, TOKEN, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const roles = {
@@ -288,6 +288,27 @@ await onEachEngine(t, 'by default only those that read are tools', {
   t.same((await client.listTools()).tools.map(({ name }) => name), ['find', 'tagged', 'count_by', 'all', 'walk'])
   const { status, json } = await get(service.server, '/requests/openapi.json', { token: 'website' })
   t.same([status, json.error.code], [404, 'REQUEST_NOT_FOUND'], 'no document without the setting for it')
+})
+
+t.test('a request whose database cannot be reached is in no document, and the others are', async (t) => {
+  const gone = { ...requests.own, database: 'gone' }
+  const { server } = await startService(t as Test, '', {
+    options: {
+      databases: {
+        shop: { url: 'sqlite::memory:', setup: ['create table products (sku varchar(20) primary key, price int)'] },
+        gone: { url: 'mysql://root@127.0.0.1:1/shop' }
+      },
+      requests: { own: requests.own, gone } as any
+    }
+  })
+  t.same(Object.keys((await get(server, '/requests/openapi.json')).json.paths), ['/requests/own'])
+  const call = async (name: string) => {
+    const headers = { authorization: `Bearer ${TOKEN}` }
+    const answer = await server.app.inject({ url: `/api/requests/${name}?sku=a`, headers })
+    return [answer.statusCode, answer.json().error?.code, answer.headers['cache-control']]
+  }
+  t.same(await call('own'), [200, undefined, 'private, no-cache'])
+  t.same(await call('gone'), [503, 'DATABASE_UNAVAILABLE', 'no-store'])
 })
 
 await onEachEngine(t, 'others run while many named requests are described', {
