@@ -369,21 +369,23 @@ const SHORT = 64
 
 /** Writes a text, as it is or as a literal in single quotes. It runs for each value: a loop, and no further calls. */
 function put (text: string, isLiteral = false): void {
-  // a unit of its length has three bytes at most
-  if (length + 3 * text.length + 2 > bytes.length) reserve(Buffer.byteLength(text) + 2)
+  // V8 looks the property up each time: strings have many hidden classes
+  const size = text.length
+  // a unit of it has three bytes at most
+  if (length + 3 * size + 2 > bytes.length) reserve(Buffer.byteLength(text) + 2)
   // in the scope of the module, each use of them would read it anew
   const memory = bytes
   const start = isLiteral ? length + 1 : length
   let end = start
   let at = 0
   let isSpecial = false
-  if (text.length <= SHORT) {
-    for (let code; at < text.length && (code = text.charCodeAt(at)) < FIRST_OF_SEVERAL; at++) {
+  if (size <= SHORT) {
+    for (let code; at < size && (code = text.charCodeAt(at)) < FIRST_OF_SEVERAL; at++) {
       if (code === QUOTE || code === BACKSLASH || code === 0) isSpecial = true
       memory[end++] = code
     }
   }
-  if (at < text.length) {
+  if (at < size) {
     isSpecial = isLiteral && SPECIAL.test(text)
     end += memory.write(at === 0 ? text : text.slice(at), end)
   }
