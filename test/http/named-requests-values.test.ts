@@ -1,6 +1,6 @@
 /** The values of parameters: those of every SQL type by GET and by POST, and hostile ones in every place. */
 import t from 'tap'
-import { sharedOnEachEngine, TOKEN, type Answer, type Service } from '../support/service.ts'
+import { sharedOnEachEngine, TOKEN, type Answer, type EngineName, type Service } from '../support/service.ts'
 
 const mysqlColumns = 'id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1), b9 ' +
   "bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin " +
@@ -8,10 +8,16 @@ const mysqlColumns = 'id int primary key, big bigint unsigned, dec_ decimal(30,1
 const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), ' +
   'bin blob, da date, dt datetime, j json'
 const positions = 'create table positions (id int primary key, g geometry, tags '
-const schema = {
+const statements = (engine: EngineName) => ({
   mysql: [
     `${positions}set('x','null','12'))`,
     "insert into positions values (1, st_geomfromtext('POINT(1 2)'), 'x,null'), (2, null, '12')",
+    ...engine === 'mysql'
+      ? [
+          'create table vectors (id int primary key, e vector(2))',
+          "insert into vectors values (1, to_vector('[1, 2]'))"
+        ]
+      : [],
     `create table source (${mysqlColumns}) engine=innodb`,
     `create table copy (${mysqlColumns}) engine=innodb`,
     'insert into source values (1, 18446744073709551615, \'-12345678901234567890.1234567890\', 1.5, -1e300, b\'1\', ' +
@@ -32,7 +38,8 @@ const schema = {
     "insert into source (id, v, j) values (3, 'null', '[1, {\"$gt\": 0}]'), (4, '', '{}'), (5, '0', " +
       "'12345678901234567890')"
   ]
-}
+})
+const schema = (engine: EngineName): string[] => statements(engine)[engine === 'sqlite' ? 'sqlite' : 'mysql']
 const columns = [...new Set(
   Array.from(`${mysqlColumns}, ${sqliteColumns}`.matchAll(/(?:^|, )(\w+) [a-z]/g), ([, name]) => name as string)
 )].filter((name) => name !== 'id')
@@ -89,6 +96,7 @@ const others = {
     }
   },
   at_point: text({ verb: 'select', columns: ['id', 'g'], filters: { g: v } }, 'shop', 'positions'),
+  at_vector: text({ verb: 'select', columns: ['id', 'e'], filters: { e: v } }, 'shop', 'vectors'),
   has: text({ verb: 'select', columns: ['id'], filters: { tags: { $has: v } } }, 'shop', 'positions'),
   page: text({ verb: 'select', columns: ['id'], orderBy: 'id', limit: v }),
   skip: text({ verb: 'select', columns: ['id'], orderBy: 'id', offset: v }),
@@ -210,7 +218,7 @@ await on('a value is only ever bound, whatever it looks like', async (t, service
   t.match((await call(service, 'eq_big', '{"v":9007199254740993}')).json, { data: { count: 0 } })
 })
 
-await on('a geometry is JSON in a query string, and a member of a SET is a text', async (t, service) => {
+await on('a geometry and a vector are JSON in a query string, and a member of a SET is a text', async (t, service) => {
   const point = '{"type":"Point","coordinates":[1,2]}'
   const found = await call(service, 'at_point', `{"v":${point}}`)
   t.match(found.json, { data: { rows: [{ id: 1, g: { type: 'Point', coordinates: [1, 2] } }] } }, found.text)
@@ -218,6 +226,14 @@ await on('a geometry is JSON in a query string, and a member of a SET is a text'
   t.match((await call(service, 'at_point', undefined, '?v=POINT(1 2)')).json.error, {
     code: 'INVALID_VALUE', details: [{ path: '/v' }]
   })
+  if (service.engine === 'mysql') {
+    for (const found of [
+      await call(service, 'at_vector', '{"v":[1,2]}'), await call(service, 'at_vector', undefined, '?v=%5B1%2C2%5D')
+    ]) t.match(found.json, { data: { rows: [{ id: 1, e: [1, 2] }] } }, found.text)
+    t.match((await call(service, 'at_vector', undefined, '?v=1')).json.error, {
+      code: 'INVALID_VALUE', details: [{ path: '/v' }]
+    })
+  }
   const ofMembers = [[['x', 'null'], [1]], [['null'], [1]], [['12'], [2]], [['x', '12'], []], [['x'], [1]]] as const
   for (const [members, ids] of ofMembers) {
     const rows = ids.map((id) => ({ id }))
