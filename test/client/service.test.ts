@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createClient } from '../../src/client/index.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -41,7 +42,7 @@ async function startProxy (t: Test, address: string, fates: Fate[]): Promise<str
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-await onEachEngine(t, 'the client', { schema }, async (t, { server, sql }) => {
+await onEachEngine(t, 'the client', { schema, only: await anyEngine(t) }, async (t, { server, sql }) => {
   const address = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const url = `${address}/api`
   const db = createClient({ url, token: TOKEN }).database('shop')

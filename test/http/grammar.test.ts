@@ -12,6 +12,7 @@ import { readOrder, writeOrder } from '../../page/order.ts'
 import { summarize } from '../../page/summary.ts'
 import { readDocument } from '../../page/table.ts'
 import { connectTo } from '../support/mcp.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { type PostOptions, type Schema, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 
 const schema: Schema = (engine) => [
@@ -218,7 +219,7 @@ await test('the documents and the tools describe each word, and refuse what diff
     )
     t.equal((await service.post('orders', wrong)).status, 400, `${name}: ${JSON.stringify(wrong)}`)
   }
-})
+}, await anyEngine(t))
 
 await test('describe_table says what filters and members need, and the form of the page keeps each word ' +
   'as it was written', async (t, service) => {
@@ -243,7 +244,7 @@ await test('describe_table says what filters and members need, and the form of t
     )
     t.notMatch(summarize(table, body as JsonObject), /undefined|object Object/, name)
   }
-})
+}, await anyEngine(t))
 
 t.test('programs with the types of row-query types know each word', (t) => {
   const program = readFileSync(new URL('../clients/programs/client.ts', import.meta.url), 'utf8')

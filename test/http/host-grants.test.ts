@@ -11,6 +11,7 @@ import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { type Answer, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -58,7 +59,8 @@ async function start (
 const byUser = (grants: Record<string, HostGrant>) =>
   async ({ headers }: FastifyRequest) => grants[String(headers['x-user'])] ?? null
 
-const testShop = sharedOnEachEngine(t, { schema: shop })
+const only = await anyEngine(t)
+const testShop = sharedOnEachEngine(t, { schema: shop, only })
 
 await testShop('the function of the app authenticates requests, without any tokens', async (t, service) => {
   const { ask } = await start(t as Test, service, byUser({
@@ -379,7 +381,7 @@ async function ask (app: FastifyInstance, headers: Record<string, string>, body:
   return { status: response.statusCode, json: response.json() }
 }
 
-const test = sharedOnEachEngine(t, { schema })
+const test = sharedOnEachEngine(t, { schema, only })
 
 await test('the app with @fastify/jwt in docs/plugin.md works', async (t, service) => {
   const app = await hostExamplesStart(t as Test, 'js jwt', service)

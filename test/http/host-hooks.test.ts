@@ -7,6 +7,7 @@ import { VERBS } from '../../schemas/grants.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createRowQuery } from '../../src/index.ts'
 import { lines } from '../support/load.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 
 const schema = {
@@ -19,7 +20,7 @@ const schema = {
     "insert into items (sku) values ('old')"
   ]
 }
-const test = sharedOnEachEngine(t, { schema })
+const test = sharedOnEachEngine(t, { schema, only: await anyEngine(t) })
 
 /** A host app with the plugin. `before` and `after` add its hooks before and after it registers the plugin. */
 async function hostOf (t: Test, { url }: Service, { before = () => {}, after = () => {} }: {

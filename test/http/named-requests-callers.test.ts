@@ -3,6 +3,7 @@ import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { startService, sharedOnEachEngine } from '../support/service.ts'
 
 const schema = () => [
@@ -48,6 +49,7 @@ const keys = await serveKeys(t, [pair.jwk])
 const ORIGIN = 'https://www.example.com'
 
 const on = sharedOnEachEngine(t, {
+  only: await anyEngine(t),
   schema,
   tokens: [{ name: 'website', sha256: hashToken('website'), requests: ['find'], claims: { tenant: 2 } }],
   options: {

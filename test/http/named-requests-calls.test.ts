@@ -9,6 +9,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { createClient } from '../../src/client/index.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { createRowQuery, type WriteEvent } from '../../src/index.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -84,7 +85,10 @@ const post = async (
 }
 
 await onEachEngine(t, 'beside other features', {
-  schema, tokens, options: { roles, requests, metrics: true, requestLog: true }
+  only: await anyEngine(t),
+  schema,
+  tokens,
+  options: { roles, requests, metrics: true, requestLog: true }
 }, async (t, service) => {
   const { server, sql, log } = service
   await t.test('a key makes a call have one effect, for its caller and its request', async (t) => {

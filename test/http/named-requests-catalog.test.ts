@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { hashToken, readTokenFile } from '../../src/access/tokens.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -51,6 +52,9 @@ const tokens = [
   { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }
 ]
 
+const only = await anyEngine(t)
+const settings = { schema, only, tokens, options: { roles, requests: { find, other, own } } }
+
 const call = async ({ server }: Pick<Service, 'server'>, name: string, body: object, token = 'website') => {
   const { payload } = await server.app.inject({
     method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}` }, payload: body
@@ -60,7 +64,7 @@ const call = async ({ server }: Pick<Service, 'server'>, name: string, body: obj
 const code = (text: string): string => JSON.parse(text).error?.code ?? 'done'
 
 await onEachEngine(t, 'a column that is renamed breaks the requests that name it, ' +
-  'until it comes back', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+  'until it comes back', settings, async (t, service) => {
   const { sql, server, log } = service
   const state = async (): Promise<string[]> => [
     code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})),
@@ -86,9 +90,8 @@ await onEachEngine(t, 'a column that is renamed breaks the requests that name it
   t.pass('the log says so')
 })
 
-await onEachEngine(t, 'a table that is renamed, dropped, and comes back with other types', {
-  schema, tokens, options: { roles, requests: { find, other, own } }
-}, async (t, service) => {
+await onEachEngine(t, 'a table that is renamed, dropped, and comes back with ' +
+  'other types', settings, async (t, service) => {
   const { sql } = service
   const seen = async (): Promise<string> => [
     code(await call(service, 'find', { name: 'a' })), code(await call(service, 'other', {})),
@@ -125,7 +128,7 @@ await onEachEngine(t, 'a table that is renamed, dropped, and comes back with oth
 })
 
 await onEachEngine(t, 'what a public token does not ' +
-  'see changes no byte', { schema, tokens, options: { roles, requests: { find, other, own } } }, async (t, service) => {
+  'see changes no byte', settings, async (t, service) => {
   const { sql } = service
   const calls: Array<[string, object, string?]> = [
     ['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }],

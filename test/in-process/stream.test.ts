@@ -4,6 +4,7 @@ import { createClient } from '../../src/client/index.ts'
 import { Session } from '../../src/dialects/sqlite/session.ts'
 import { running } from '../support/connections.ts'
 import { numbers } from '../support/numbers.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -26,8 +27,9 @@ const schema: Schema = {
 const grant = { permissions: ['select' as const] }
 const big = { id: 1, big: 9007199254740993n, doc: { big: 9007199254740995n, list: [1.5] } }
 
+const only = await anyEngine(t)
 await onEachEngine(t, 'rows.stream and db.rows ' +
-  'return rows one by one', { schema, database: { pool: { size: 2 } } }, async (t, service) => {
+  'return rows one by one', { schema, only, database: { pool: { size: 2 } } }, async (t, service) => {
   const { server, engine } = service
   const { rows, app } = server
   const stream = (table: string, body: object = {}, more: object = {}): AsyncGenerator<any> => rows.stream({
@@ -102,7 +104,7 @@ await onEachEngine(t, 'the end of a stream leaves the process of SQLite to the n
 })
 
 await onEachEngine(t, 'after the app has closed, ' +
-  'rows.stream is refused', { schema }, async (t, { server: { rows, app } }) => {
+  'rows.stream is refused', { schema, only }, async (t, { server: { rows, app } }) => {
   await app.close()
   await t.rejects(Array.fromAsync(rows.stream({ database: 'shop', table: 'n', body: { verb: 'select' }, grant })), {
     code: 'DATABASE_UNAVAILABLE'

@@ -10,6 +10,7 @@ import { ENVELOPE } from '../../src/response/output.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
 import { running } from '../support/connections.ts'
 import { callOf, connectTo, ERAS, send } from '../support/mcp.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, type Schema, type Service } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
@@ -37,7 +38,8 @@ const tokens = [
   tokenFor('claimless', { orders: { permissions: ['select'], rows: { id: { $claim: '/order' } } } })
 ]
 
-const settings = { schema, tokens, options: { mcp: { verbs: [...VERBS] }, requestLog: true, metrics: true } }
+const only = await anyEngine(t)
+const settings = { schema, only, tokens, options: { mcp: { verbs: [...VERBS] }, requestLog: true, metrics: true } }
 const inShop = (table: string, rest: object = {}) => ({ database: 'shop', table, ...rest })
 
 await onEachEngine(t, 'tools', settings, async (t, service) => {
@@ -677,7 +679,9 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
   ]]
 ]
 
-await onEachEngine(t, 'tasks', { schema: tasksSchema, options: { mcp: { verbs: [...VERBS] } } }, async (t, service) => {
+await onEachEngine(t, 'tasks', {
+  schema: tasksSchema, only, options: { mcp: { verbs: [...VERBS] } }
+}, async (t, service) => {
   const { call } = await connectTo(t as never, service)
   for (const [task, steps] of tasks) {
     await t.test(task, async (t) => {
@@ -722,6 +726,7 @@ const kinds = (engine: EngineName): string =>
   `create table kinds (id integer not null primary key, j json, e ${engine === 'sqlite' ? 'json' : "enum('a')"})`
 
 await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', {
+  only,
   schema: (engine) =>
     [...wide(engine), kinds(engine)],
   options: { mcp: { verbs: [...VERBS] } }

@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get, validate } from '../support/documents.ts'
 import { connectTo, send } from '../support/mcp.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, startService, TOKEN, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -161,7 +162,7 @@ const tokens = [
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
 await onEachEngine(t, 'the document of named requests', {
-  schema: shop, tokens, options: { roles, requests }
+  schema: shop, tokens, options: { roles, requests }, only: await anyEngine(t)
 }, async (t, service) => {
   const { server } = service
   const { json, headers } = await get(server, '/requests/openapi.json', { token: 'website' })
@@ -240,7 +241,7 @@ await onEachEngine(t, 'named requests are tools', {
   options: {
     roles, requests, mcp: { verbs: [], requests: ['find', 'add', 'keep', 'rename', 'broken', 'own'] }
   },
-  only: ['sqlite', 'mysql']
+  only: await anyEngine(t)
 }, async (t, service) => {
   const { client, call } = await connectTo(t as Test, service, { token: 'website' })
   const { tools } = await client.listTools()

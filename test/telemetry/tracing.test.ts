@@ -9,6 +9,7 @@ import t, { type Test } from 'tap'
 import { createRowQuery } from '../../src/index.ts'
 import { isTracingSetUp } from '../../src/telemetry/spans.ts'
 import { hashToken } from '../../src/access/tokens.ts'
+import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -52,7 +53,7 @@ const select = { verb: 'select', columns: ['id'], filters: { status: 'new' } }
 const at = ([seconds, nanoseconds]: [number, number]): number => seconds * 1000 + nanoseconds / 1e6
 const names = (spans: ReadableSpan[]) => spans.map(({ name }) => name)
 
-const testShop = sharedOnEachEngine(t, { schema: shop })
+const testShop = sharedOnEachEngine(t, { schema: shop, only: await anyEngine(t) })
 
 await testShop('planning, compiling and executing have spans below the ' +
   'span of the handler', async (t, { url, engine }) => {
