@@ -39,7 +39,7 @@ export interface Handled { readonly plan: Plan, readonly response: string | Buff
 /** Never throws. */
 export function handle (request: PipelineRequest): Promise<Handled> {
   return withFreshCatalog(request.access.database, (stale) => {
-    const planned = planRequest(request, (source) => planBody(request, source))
+    const planned = planRequest(request, planBody)
     return planned instanceof Promise
       ? planned.then((plan) => runPlan(request, plan, stale))
       : runPlan(request, planned, stale)
@@ -76,14 +76,14 @@ function runPlan (request: PipelineRequest, plan: Plan, stale: StaleAttempt | un
 const refusalOfWrite = ({ stale }: StaleAttempt, plan: Plan): Error =>
   stale.isElsewhere === true ? new StaleAttempt(stale, plan, false) : databaseUnavailable()
 
-function planRequest<P extends Plan> (
-  { access, body, limits, record }: Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
-  plan: (source: TableSource) => P
-): P | Promise<P> {
-  return authorizeAndPlan(access, { body, limits }, (source) => {
-    record?.begin(source.table)
-    const planned = plan(source)
-    record?.planned()
+function planRequest<
+  Request extends Pick<PipelineRequest, 'access' | 'limits' | 'record'> & { readonly body: Body },
+  P extends Plan
+> (request: Request, plan: (request: Request, source: TableSource) => P): P | Promise<P> {
+  return authorizeAndPlan(request.access, request, (source) => {
+    request.record?.begin(source.table)
+    const planned = plan(request, source)
+    request.record?.planned()
     return planned
   })
 }
@@ -158,7 +158,7 @@ export function openStream (
   // one additional row shows that there are more
   const most = limit ?? (limits.streamRows === undefined ? undefined : limits.streamRows + 1)
   return withFreshCatalog(database, async () => {
-    const plan = await planRequest(request as StreamRequest & { readonly body: SelectBody }, (source) =>
+    const plan = await planRequest(request as StreamRequest & { readonly body: SelectBody }, (_request, source) =>
       planStream(body, source, { limit: most, limits })
     )
     const { stream, ended } = startStream(request, plan)
