@@ -35,7 +35,8 @@ export default fp(
       // a hook of the host app may have refused the request before our onRequest hook
       const record = request.rowQueryRecord ?? new RequestRecord(requestLog, isDetailed, readContext)
       const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
-      if (interested.length > 0 || serverTiming) end(record, request, reply, databases)
+      if (interested.length === 0 && !serverTiming) return done()
+      end(record, request, reply, databases)
       for (const collector of interested) collector.collect(record)
       if (serverTiming) reply.header('server-timing', timingOf(record))
       done()

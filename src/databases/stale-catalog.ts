@@ -306,15 +306,19 @@ export function withFreshCatalog<T> (
   return first.then((result) => {
     running.end()
     return result
-  }, (error: unknown) => attemptAgain(database, attempt, error).finally(() => running.end()))
+  }, (error: unknown) => {
+    if (error instanceof StaleAttempt) return attemptAgain(database, attempt, error).finally(() => running.end())
+    running.end()
+    throw error
+  })
 }
 
 async function attemptAgain<T> (
   database: KnownDatabase & { refresh (): Promise<unknown> },
   attempt: (stale: StaleAttempt) => Promise<T>,
-  first: unknown
+  first: StaleAttempt
 ): Promise<T> {
-  for (let error = first, before: StaleAttempt | undefined, count = 1; ; count++) {
+  for (let error: unknown = first, before: StaleAttempt | undefined, count = 1; ; count++) {
     if (!(error instanceof StaleAttempt)) throw error
     if (before !== undefined) {
       const isMoving = error.stale.isRebuilt === true || factsOf(before.tables) !== factsOf(error.tables)

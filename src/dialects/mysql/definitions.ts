@@ -256,7 +256,8 @@ export function missingConfirmations (
 ): readonly Statement[] {
   const oldest = performance.now() - TRUST
   let missing = NONE
-  for (const confirmation of confirmations) {
+  for (let index = 0; index < confirmations.length; index++) {
+    const confirmation = confirmations[index] as Statement
     const since = confirmed.get(confirmation.table)?.since ?? -Infinity
     if (since <= oldest) missing = [...missing, confirmation]
   }

@@ -101,7 +101,8 @@ export const createRowScope = (
 export function combine (kind: 'and' | 'or', conditions: readonly Condition[]): Condition {
   const neutral = kind === 'and'
   let constants = 0
-  for (const condition of conditions) {
+  for (let index = 0; index < conditions.length; index++) {
+    const condition = conditions[index] as Condition
     if (condition.kind !== 'constant') continue
     if (condition.value !== neutral) return condition
     constants++
