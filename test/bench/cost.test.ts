@@ -32,8 +32,16 @@ t.test('the table says by how much a figure differs', async (t) => {
   t.notOk(costTable(before).includes('%'))
 })
 
+const costs: Costs = JSON.parse(readFileSync(new URL('../../bench/costs.json', import.meta.url), 'utf8'))
+
+t.test('a named select by key costs less than the same body', async (t) => {
+  const { 'named select by key': named, 'select by key': body } = costs.requests
+  for (const figure of ['ours', 'packages', 'node', 'bytes'] as const) {
+    t.ok((named?.[figure] ?? Infinity) < (body?.[figure] ?? 0), figure)
+  }
+})
+
 t.test('docs/benchmarks.md has the figures of bench/costs.json: npm run cost -- --write', async (t) => {
-  const costs: Costs = JSON.parse(readFileSync(new URL('../../bench/costs.json', import.meta.url), 'utf8'))
   const document = readFileSync(new URL('../../docs/benchmarks.md', import.meta.url), 'utf8')
   t.equal(replaceSection(document, costSection(costs), 'costs'), document)
   t.ok(Object.keys(costs.requests).every((name) => name in REQUESTS || name in IN_PROCESS))
