@@ -188,16 +188,28 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
 
 /** Splits a stream into packets: three bytes of length, one of sequence, then the command. */
 function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer) => void {
-  let rest = Buffer.alloc(0)
+  let parts: Buffer[] = []
+  let length = 0
+  /** How many bytes there must be: those of the next packet, or of its header. */
+  let needed = 4
   return (bytes) => {
-    rest = Buffer.concat([rest, bytes])
+    parts.push(bytes)
+    length += bytes.length
+    if (length < needed) return
+    let rest = parts.length === 1 ? bytes : Buffer.concat(parts)
+    needed = 4
     while (rest.length >= 4) {
       const end = 4 + rest.readUIntLE(0, 3)
-      if (rest.length < end) return
+      if (rest.length < end) {
+        needed = end
+        break
+      }
       if (rest[3] === 0 &&
         rest[4] === COM_QUERY) onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
       rest = rest.subarray(end)
     }
+    parts = rest.length === 0 ? [] : [rest]
+    length = rest.length
   }
 }
 
