@@ -288,7 +288,7 @@ export const OpenapiInfoSchema = Type.Partial(Type.Object({
   title: Type.String({
     minLength: 1,
     default: 'Row Query',
-    description: 'title, followed by the name of a database'
+    description: 'title; in the document of a database, followed by its name'
   }),
   description: Type.String({
     description: 'description in Markdown'

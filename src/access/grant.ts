@@ -28,9 +28,9 @@ export interface Grant {
 
 export interface DatabaseGrant {
   readonly tables: 'all' | ReadonlyMap<string, TableGrant>
-  /** There is a permission on any table. */
+  /** There is a permission on at least one table. */
   readonly isSeen: boolean
-  /** Any table has columns or rows that the grant does not see. */
+  /** At least one table has columns or rows that the grant does not see. */
   readonly isNarrowed: boolean
 }
 

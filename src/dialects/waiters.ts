@@ -2,7 +2,7 @@ import { overloaded, queryTimeout, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../get-or-create.ts'
 import { clientGone, type Client } from './dialect.ts'
 
-/** Bounded, each with a time limit. Callers take turns, each in the order of its own requests. */
+/** A bounded queue, with a time limit for each. Callers take turns, each in the order of its own requests. */
 export interface Waiters<T> {
   readonly size: number
   /** A sequence number. */
@@ -134,8 +134,8 @@ interface Watched {
 }
 
 /**
- * What waits or runs, in no order. It has one timer in common, because each request would need three of its own. In a
- * set of them, V8 would keep what has gone until the next full collection.
+ * What waits or runs, in no order. It has one timer in common, because each request would need three of its own. A set
+ * of the requests would keep what has gone until V8's next full collection.
  */
 const watched: Watched[] = []
 let checks: NodeJS.Timeout | undefined

@@ -1,4 +1,8 @@
-/** Checks written rows against the rules of a grant if the database computes some of their values. */
+/**
+ * Checks written rows against the rules of a grant if the database computes some of their values, and their foreign
+ * keys to tables with rules. Sent values are checked by src/plan/row-rules.ts, the existing row of an upsert by its
+ * statement.
+ */
 import { baseTable, type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { refusesRow, noReferencedRow, type Transaction } from '../dialects/dialect.ts'
 import { runWithoutForeignKeys } from '../dialects/transaction-commands.ts'
@@ -62,9 +66,9 @@ const AFTER_WRITE = new Set([
 const isAfterWrite = (error: unknown): boolean => AFTER_WRITE.has((error as ServiceError).code)
 
 /**
- * Checks the foreign keys of the rows up to the refused one. The database may report a missing row before that reason,
- * and always does before the service checks the written rows, so a row that the grant does not see must have the same
- * response.
+ * Checks the foreign keys of a write that was refused for another reason, up to the refused row. The database may
+ * report a missing row before that reason, and always does before the service checks the written rows, so a row that
+ * the grant does not see must have the same response.
  * @throws FOREIGN_KEY_VIOLATION; `error`, the reason why the write was refused
  */
 export async function refuse (

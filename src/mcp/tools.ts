@@ -34,7 +34,10 @@ type ToolResult = {
 }
 
 export interface Tools {
-  /** The tools that the caller may use on any table. Others run between those of many named requests. */
+  /**
+   * The tools that the caller may use on any table. Other requests run between those of many named
+   * requests.
+   */
   list (grant: Grant): Promise<ToolDescription[]>
   /** Whether there is a tool that the caller may call: others do not learn that there is a named request. */
   has (name: string, grant: () => Grant): boolean

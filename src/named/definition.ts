@@ -41,7 +41,7 @@ export interface NamedRequest {
   readonly database: string
   /** Undefined for operations. */
   readonly table: string | undefined
-  /** It runs with its rights; undefined for the rights of the caller. */
+  /** The request runs with the rights of this role; undefined for those of the caller. */
   readonly role: Grant | undefined
   readonly maxAge: number | undefined
   readonly body: Body | OperationsBody

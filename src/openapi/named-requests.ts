@@ -212,7 +212,7 @@ function inQuery (parameter: DescribedParameter): Schema {
   }
 }
 
-/** What the grant may call, as far as the catalogs can type it. Others run between parts of it. */
+/** What the grant may call, as far as the catalogs can type it. Other requests run between its parts. */
 export const createNamedDocument = (
   named: NamedRequests,
   grant: Grant,

@@ -203,7 +203,7 @@ interface Common {
   readonly afterWrite?: AfterWrite
 }
 
-/** The written rows are found again by the key. */
+/** The written rows are found again by a key of the table. */
 export interface AfterWrite {
   readonly rules: Condition
   readonly foreignKeys: readonly WrittenForeignKey[]
@@ -211,7 +211,7 @@ export interface AfterWrite {
   readonly given: readonly ForeignKeyCheck[]
 }
 
-/** A table for which a grant has rules. */
+/** A foreign key to a table for which a grant has rules. */
 interface ForeignKeyTarget {
   readonly key: ForeignKey
   /** The table of the catalog that the key refers to. */
@@ -353,7 +353,10 @@ export interface InsertPlan extends Common, WriteOptions {
   readonly conflict?: Conflict | undefined
   /** The response says what became of each row. */
   readonly outcomes?: true
-  /** How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete. */
+  /**
+   * How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete, and for one plain
+   * new row.
+   */
   readonly writes: ReadonlyMap<readonly Column[], Writes>
   /** Unique; the rows to return are found by it. */
   readonly key?: readonly Column[]
@@ -402,7 +405,7 @@ export interface Writes {
 export interface PlannedRow {
   /** The position in `data`. */
   readonly index: number
-  /** Consecutive rows with the same columns share it. */
+  /** Rows with the same columns share it, unless there are many forms of rows. */
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
   readonly parameters: readonly Given[]

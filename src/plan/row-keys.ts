@@ -83,7 +83,7 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
     const given = assigned.get(column)
     if (given === undefined) return isUnchanged(column)
     const { operator, parameter } = given
-    // null for a NOT NULL column is refused later (src/verbs/index.ts)
+    // null for a NOT NULL column is refused later (src/verbs/update.ts)
     return operator === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }
   const find = (isUsable: (column: Column) => boolean, nullable: boolean) =>

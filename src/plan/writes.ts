@@ -259,7 +259,7 @@ export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500
 /** Longer forms are decided each time. */
 const MAX_FORM = 10_000
 
-/** A row that needs no decision. */
+/** Of an insert whose row needs no decision. */
 export const NO_WRITES: InsertPlan['writes'] = new Map()
 
 /** How the rows of an insert are written, by their columns. One plain row needs no decision. */
@@ -300,7 +300,7 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
 export const writesOf = ({ writes }: Pick<InsertPlan, 'writes'>, { columns }: PlannedRow): Writes =>
   writes.get(columns) ?? ALONE
 
-/** The only row of a plain insert. */
+/** How the only row of a plain insert is written. */
 const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
 
 export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly PlannedRow[]): readonly Writes[] {

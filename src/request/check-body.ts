@@ -12,7 +12,7 @@ import {
 
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
-/** `hasFields`: its members are fields, not values of columns. Returns INVALID_JSON, not thrown */
+/** Returns INVALID_JSON, not thrown. `hasFields`: its members are fields, not values of columns. */
 export function parseBody (text: string, hasFields = true): unknown {
   try {
     const overview = lookOver(text)

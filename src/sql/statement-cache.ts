@@ -1,7 +1,7 @@
 /**
  * A statement is built once for all plans with the same key, which is all but their values, from a copy of the plan
- * that has a slot in place of each value, and Kysely returns the slots in the order of the placeholders. They are
- * cached by table and by statement key, with one limit for all tables of the process, and are dropped with their table.
+ * that has a slot in place of each value, and Kysely returns the slots in the order of the placeholders. Statements
+ * are cached by table and by statement key, with one limit for all tables, and are dropped with their table.
  */
 import { CacheByTable } from '../cache-by-table.ts'
 import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'

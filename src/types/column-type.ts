@@ -273,8 +273,8 @@ export interface ColumnType {
   /** The values of positions, if they may be others than those that `read` accepts. */
   readonly positions?: Positions
   /**
-   * `=` can treat different values as equal, as collations do: around the column and the parameter that compares their
-   * bytes (`$is`).
+   * `=` can treat different values as equal, as collations do: SQL around the column and the parameter that compares
+   * their bytes (`$is`).
    */
   readonly exact?: { readonly column?: Wrapping, readonly parameter: Wrapping }
   /**

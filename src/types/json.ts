@@ -18,7 +18,7 @@ export function jsonType ({ checkNumber = () => {}, alwaysJson = false, ...sql }
   compared: Wrapping
   comparedColumn?: Wrapping
   inside: JsonInside
-  /** For numbers that the engine would change; every number is accepted if omitted. */
+  /** Throws for numbers that the engine would change; every number is accepted if omitted. */
   checkNumber?: (text: string) => void
   /** The engine guarantees valid JSON. */
   alwaysJson?: boolean
@@ -108,7 +108,7 @@ function requireDouble (text: string): number {
   throw new ValueRefused(`contains the number ${text.slice(0, 40)}, which the database would round`)
 }
 
-/** A double represents the number exactly. */
+/** A 64-bit integer, or a double that represents the number exactly. */
 const numberWithin = ({ min, max }: { readonly min: bigint, readonly max: bigint }) =>
   (value: unknown): number | bigint => {
     const text = numberText(value)

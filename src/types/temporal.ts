@@ -203,7 +203,7 @@ const LAST_SECOND = 0x7fffffff
 export const LAST_SECOND_OF_64_BITS = 0xffffffff
 const ZERO = '0000-00-00 00:00:00'
 
-/** Since 1970. */
+/** The seconds since 1970 that a TIMESTAMP can hold. */
 export const timestampBounds = (last = LAST_SECOND) => ({ first: FIRST_SECOND, last })
 
 /** TIMESTAMP: a moment. Accepts RFC 3339 with any offset and returns UTC; the session's time zone is +00:00. */

@@ -246,7 +246,7 @@ export const isLogOfStatements = (error: MysqlError): boolean => numberOf(error)
 const CROWDED = new Set([1040, 1203, 1226])
 export const isCrowded = ({ errno = 0 }: MysqlError): boolean => CROWDED.has(errno)
 
-/** Any other error is a bug. */
+/** Returns a ServiceError or StaleCatalog; any other error is a bug. */
 export function toServiceError (error: MysqlError, statement: Statement): Error {
   if (isLost(error)) {
     return withReason(statement.verb === 'select' ? databaseUnavailable() : outcomeUnknown(), nameOf(error))

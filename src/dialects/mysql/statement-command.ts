@@ -362,7 +362,7 @@ const ESCAPES = new Uint8Array(256)
 const [ESCAPED, LETTERS] = ['\0\b\t\n\r\x1a"\'\\', '0btnrZ"\'\\']
 for (let index = 0; index < ESCAPED.length; index++) ESCAPES[ESCAPED.charCodeAt(index)] = LETTERS.charCodeAt(index)
 
-/** What is escaped in single quotes; other characters mean themselves (MySQL manual, "String Literals"). */
+/** What must be escaped in single quotes; other characters mean themselves (MySQL manual, "String Literals"). */
 const SPECIAL = /['\\\0]/
 /** Up to this length a loop writes ASCII faster than a native function. */
 const SHORT = 64

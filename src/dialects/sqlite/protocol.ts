@@ -29,7 +29,7 @@ export interface RunOrder extends OnVersion {
   readonly kind: 'run'
   readonly sql: string
   readonly parameters: readonly unknown[]
-  /** First, and undone by an error. */
+  /** Begins a transaction first, which an error rolls back. */
   readonly begin?: boolean
   /**
    * Runs the statement for each row, for all or none: the parameters are the values of the rows, then the ones that
