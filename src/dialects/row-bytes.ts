@@ -51,8 +51,14 @@ export const notWhole = (): Error => new Error('the values of a row do not end w
  * Copies each value of the row in `bytes` from `from` to `end`, because the driver reuses the bytes. @throws Error if
  * these are not exactly so many values
  */
-export const copyValues = (bytes: Buffer, from: number, end: number, count: number): Array<Buffer | null> =>
-  valuesIn(bytes, from, end, count).map((value) => value === null ? null : Buffer.from(value))
+export function copyValues (bytes: Buffer, from: number, end: number, count: number): Array<Buffer | null> {
+  const values = valuesIn(bytes, from, end, count)
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]
+    if (value instanceof Buffer) values[index] = Buffer.from(value)
+  }
+  return values
+}
 
 /**
  * The values of a row in `bytes` from `from` to `end`, without a copy, for a long row, whose bytes are its own. @throws
