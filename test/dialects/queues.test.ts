@@ -142,4 +142,6 @@ t.test('what runs is stopped after its own time, or when its client has disconne
     t.same(stopped.splice(0), more)
   }
   ends.get('second')?.()
+  // ends the timer of the stopped clock: no statement of a later file would be stopped
+  await clock.pass(100)
 })
