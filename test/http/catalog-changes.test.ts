@@ -238,6 +238,20 @@ await onEachEngine(t, 'an INVISIBLE column is confirmed too', {
   t.match(await post('things', remove), { status: 400, json: { error: { code: 'INVALID_VALUE' } } })
 })
 
+await onEachEngine(t, 'a value is judged by the type that its column has got, also where the old one refuses it', {
+  schema: () => ['create table typed (id int not null primary key, n varchar(20) null)']
+}, async (t, { post, sql }) => {
+  const clock = movableClock(t)
+  const select = { verb: 'select', filters: { n: 5 } }
+  t.match(await post('typed', select), { status: 400, json: { error: { code: 'INVALID_VALUE' } } })
+  await sql('alter table typed drop column n')
+  await sql('alter table typed add column n int null')
+  clock.pass(1001)
+  t.match(await post('typed', select), { status: 200 })
+  t.match(await post('typed', { verb: 'insert', data: { id: 1, n: 5 } }), { status: 200 })
+  t.match((await post('typed', select)).json.data.rows, [{ id: 1, n: 5 }])
+})
+
 await onEachEngine(t, 'a plain write succeeds although a column that it does not name was dropped', {
   schema: () =>
     numbers,
