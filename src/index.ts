@@ -227,8 +227,11 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
       await parts?.refresh()
     },
     replaceGrants: (grants) => {
-      const { tokens: _tokens, roles: _roles, requests: _requests, ...others } = options
-      settings = resolveSettings({ ...others, ...grants })
+      const { tokens: _tokens, roles: _roles, requests: _requests, mcp, ...others } = options
+      // a tool whose request is gone is no error: the list of tools is of the start
+      const { requests: _tools, ...tools } = mcp ?? {}
+      const replaced = resolveSettings({ ...others, ...(mcp && { mcp: tools }), ...grants })
+      settings = { ...replaced, mcp: settings.mcp }
       tokens.replace(settings.tokenFile?.tokens ?? [], settings.tokens)
       parts?.replaceGrants(settings)
     },

@@ -269,7 +269,9 @@ export function createGrantReader (running: Config, load: () => Loaded): ReadGra
         ...(roles !== undefined && { roles }),
         ...(requests !== undefined && { requests })
       }
-      resolveSettings(splitConfig({ ...others, ...grants }).options)
+      // requests and the list of their tools belong together in the file
+      const { mcp } = changed
+      resolveSettings(splitConfig({ ...others, ...grants, ...(mcp && others.mcp && { mcp }) }).options)
       log.info({ tokens: tokens?.length ?? 0, roles: Object.keys(roles ?? {}).length }, 'tokens and roles reloaded')
       return grants
     } catch (error) {

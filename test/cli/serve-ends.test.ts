@@ -108,7 +108,8 @@ for (const engine of await engines()) {
 t.test('SIGHUP reads named requests again, together with the tokens that name them, all or none', async (t) => {
   const setup = ['create table people (id int primary key, name varchar(20))', "insert into people values (1, 'Ada')"]
   const find = { database: 'shop', table: 'people', as: 'front', body: { verb: 'select', columns: ['id'] } }
-  const configOf = (requests: object, callable: readonly string[]): string => JSON.stringify({
+  const configOf = (requests: object, callable: readonly string[], tools = callable): string => JSON.stringify({
+    mcp: { requests: tools },
     databases: { shop: { url: 'sqlite::memory:', setup } },
     roles: { front: { for: 'requests', permissions: ['select'], databases: '*' } },
     tokens: [{ name: 'website', sha256: hashToken('website'), requests: callable }],
@@ -130,6 +131,9 @@ t.test('SIGHUP reads named requests again, together with the tokens that name th
   writeFileSync(join(cwd, 'row-query.json'), configOf({ find, seek: { ...find, as: 'nobody' } }, ['find', 'seek']))
   server.child.kill('SIGHUP')
   t.match(await server.printed(/the configuration cannot be used/), /requests\.seek\.as: is not one of the/)
+  writeFileSync(join(cwd, 'row-query.json'), configOf({ find }, ['find'], ['find', 'seek']))
+  server.child.kill('SIGHUP')
+  t.match(await server.printed(/mcp\.requests\.1: is not one of the/), /the configuration cannot be used/)
   t.same([await call('find'), await call('seek')], ['REQUEST_NOT_FOUND', { name: 'Ada' }])
 })
 
