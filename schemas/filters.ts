@@ -122,3 +122,9 @@ export const MATCH_LENGTH = 1000
 
 export type CombinatorName = keyof typeof COMBINATORS
 export type CombinatorForm = typeof COMBINATORS[CombinatorName]
+
+/** Why the combinator at a path of a body is refused, if more than `depth` of them lead there; else undefined. */
+export const findTooDeep = (path: ReadonlyArray<string | number>, depth: number): string | undefined =>
+  path.filter((step) => Object.hasOwn(COMBINATORS, step)).length > depth
+    ? `is nested deeper than ${depth} levels`
+    : undefined

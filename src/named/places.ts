@@ -1,5 +1,5 @@
 /** The places of parameters follow from the grammar of bodies; `{"$param": …}` is refused everywhere else. */
-import { type CombinatorForm, COMBINATORS, type OperandForm, OPERATORS } from '../../schemas/filters.ts'
+import { type CombinatorForm, COMBINATORS, findTooDeep, type OperandForm, OPERATORS } from '../../schemas/filters.ts'
 import type { Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
@@ -191,9 +191,8 @@ function readCombinator (
   path: Path,
   within: Within
 ): void {
-  if (path.filter((step) => combinators.has(String(step))).length > within.depth) {
-    return within.refuse(path, `is nested deeper than ${within.depth} levels`)
-  }
+  const tooDeep = findTooDeep(path, within.depth)
+  if (tooDeep !== undefined) return within.refuse(path, tooDeep)
   const inner = { ...within, mayLack: within.mayLack && key === '$and' }
   switch (form) {
     case 'list':

@@ -1,6 +1,6 @@
 /** Combinators are here, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
-import { type CombinatorName, COMBINATORS } from '../../../schemas/filters.ts'
+import { type CombinatorName, COMBINATORS, findTooDeep } from '../../../schemas/filters.ts'
 import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path, didYouMean, tooManyConditions } from '../../errors.ts'
@@ -180,9 +180,8 @@ export function planGroup (filters: unknown, scope: FilterScope, path: Path): Co
 function planEntry (key: string, value: unknown, scope: FilterScope, path: Path): Condition {
   const combinator = combinators.get(key)
   if (combinator !== undefined) {
-    if (path.filter((step) => combinators.has(String(step))).length > scope.limits.depth) {
-      throw refuse(path, `is nested deeper than ${scope.limits.depth} levels`)
-    }
+    const tooDeep = findTooDeep(path, scope.limits.depth)
+    if (tooDeep !== undefined) throw refuse(path, tooDeep)
     return countAtLeastOne(scope, path, () => combinator(value, scope, path))
   }
   // `$$or` means the column `$or`
