@@ -101,9 +101,9 @@ const unknownColumn = define<[column: string, where: string, hint: string]>(
 /** `hint`: the end of the message, such as the name that may be meant (`didYouMean`). */
 export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
   mayBeNew(unknownColumn(column, where, hint))
-const misfit = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
+const unfitValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 /** The column may have got another type, of which no statement tells. */
-export const invalidValue = (column: string, reason: string): ServiceError => mayBeNew(misfit(column, reason))
+export const invalidValue = (column: string, reason: string): ServiceError => mayBeNew(unfitValue(column, reason))
 export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
 export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')

@@ -318,19 +318,16 @@ async function attemptAgain<T> (
   attempt: (stale: StaleAttempt) => Promise<T>,
   first: StaleAttempt
 ): Promise<T> {
-  for (let error: unknown = first, before: StaleAttempt | undefined, count = 1; ; count++) {
-    if (!(error instanceof StaleAttempt)) throw error
-    if (before !== undefined) {
-      const isMoving = error.stale.isRebuilt === true || factsOf(before.tables) !== factsOf(error.tables)
-      if (!isMoving || !error.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, error, before.tables)
-    }
-    rejectKnownBroken(database, error)
+  for (let stale = first, count = 2; ; count++) {
+    rejectKnownBroken(database, stale)
     await database.refresh()
-    before = error
     try {
-      return await attempt(before)
+      return await attempt(stale)
     } catch (again) {
-      error = again
+      if (!(again instanceof StaleAttempt)) throw again
+      const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
+      if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
+      stale = again
     }
   }
 }

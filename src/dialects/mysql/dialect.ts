@@ -206,11 +206,14 @@ function nextAfter (
   stream: PausableSink | undefined
 ): Attempt {
   const isFinal = stream?.hasPassed === true
-  let next: Attempt = { pools: pools.slice(-1), count: 1, losses }
+  let next: Attempt
   if (error instanceof Retryable) {
     next = { pools, count: count + 1, losses: losses + Number(error.wasLost) }
     if (isFinal || count >= attempts || next.losses > 1) throw error.refusal
-  } else if (isFinal || count >= pools.length || !mayDiffer(error)) throw error
+  } else {
+    if (isFinal || count >= pools.length || !mayDiffer(error)) throw error
+    next = { pools: pools.slice(-1), count: 1, losses }
+  }
   // at once: the stream would pass them on while the next run waits for its session
   stream?.giveUp()
   return next
