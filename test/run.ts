@@ -83,7 +83,7 @@ try {
   const servers = await obtainServers()
   for (const { engine, from } of servers) {
     console.log(
-    `# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`
+      `# ${engine.name} ${engine.version} on ${new URL(engine.url).host} (${from})`
     )
   }
   const files = findFiles()

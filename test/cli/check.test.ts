@@ -84,7 +84,7 @@ for (const engine of servers) {
     await database.query(`create user '${account}e'@'%' identified by 'hunter2' password expire`)
     for (const suffix of ['l', 'e']) {
       await database.query(
-      `grant select on ${database.name}.* to '${account}${suffix}'@'%'`
+        `grant select on ${database.name}.* to '${account}${suffix}'@'%'`
       )
     }
     for (const [suffix, said] of [['l', /^shop: the account is locked \(ER_ACCOUNT_HAS_BEEN_LOCKED\)\n/], [

@@ -315,7 +315,7 @@ await onEachEngine(t, 'wrong requests do not compile, or ' +
   const ways: readonly Way[] = ['execute', 'tx', 'client']
   for (const way of ways) {
     workshop.write(
-    `${way}.ts`, [HEADS[way], ...misspelt.map((body) => CALLS[way]('orders', body)), '}'].join('\n')
+      `${way}.ts`, [HEADS[way], ...misspelt.map((body) => CALLS[way]('orders', body)), '}'].join('\n')
     )
   }
   const said = (await workshop.compile({ emit: false })).split('\n').filter((line) => line.includes('"nota"'))

@@ -20,7 +20,7 @@ export function contractFaults (answer: Answer, verb: unknown, allowed: readonly
     if (Object.keys(json).join() !== 'success,data' || json.success !== true) faults.push('not {success: true, data}')
     if (forms[String(verb)]?.test(Object.keys(json.data).join()) !== true) {
       faults.push(
-      `"data" is not that of the verb ${String(verb)}`
+        `"data" is not that of the verb ${String(verb)}`
       )
     }
     return faults

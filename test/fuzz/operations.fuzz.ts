@@ -36,7 +36,7 @@ await onEachEngine(t, 'several operations do what the ' +
       if (model !== undefined) {
         if (JSON.stringify(answer.json.data.results) !== JSON.stringify(model.results)) {
           throw new Error(
-          `the results differ: ${told}`
+            `the results differ: ${told}`
           )
         }
         if (!dryRun) rows = model.rows
@@ -50,7 +50,7 @@ await onEachEngine(t, 'several operations do what the ' +
       const known = [...rows.values()].toSorted((a: Row, b: Row) => a.id - b.id).map(({ id, n }) => ({ id, n }))
       if (JSON.stringify(stored) !== JSON.stringify(known)) {
         throw new Error(
-        `the rows differ: ${JSON.stringify(stored)} ${told}`
+          `the rows differ: ${JSON.stringify(stored)} ${told}`
         )
       }
     }

@@ -52,7 +52,7 @@ function checkAnswer ({ sent, answer }: Step, table: FuzzTable): Sums {
     const stray = (read(answer.text).data.rows as Row[]).find((row) => matches?.(row) === false)
     if (stray !== undefined) {
       throw new Mismatch(
-      `${JSON.stringify(stray)} does not match the filters that it was selected by`
+        `${JSON.stringify(stray)} does not match the filters that it was selected by`
       )
     }
   }
@@ -65,7 +65,7 @@ function checkSums (sums: readonly Sums[], before: Rows, after: Rows): void {
   const more = after.size - before.size
   if (more !== sum('inserted') - sum('deleted')) {
     throw new Mismatch(
-    `${sum('inserted')} rows were inserted, ${sum('deleted')} deleted, and there are ${more} more`
+      `${sum('inserted')} rows were inserted, ${sum('deleted')} deleted, and there are ${more} more`
     )
   }
   const changed = [...before].filter(

@@ -452,7 +452,7 @@ async function play (
   const wanted = model.rows.map(({ id, tenant, n, s, h }) => ({ id, tenant, n, s, h })).sort((a, b) => a.id - b.id)
   if (JSON.stringify(stored) !== JSON.stringify(wanted)) {
     throw new Error(
-    `${engine}: ${JSON.stringify(stored)} in place of ${JSON.stringify(wanted)}`
+      `${engine}: ${JSON.stringify(stored)} in place of ${JSON.stringify(wanted)}`
     )
   }
 }

@@ -429,7 +429,7 @@ await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL
     const [shown, wanted] = [normal(await groupsOf(service, body)), normal(plain)]
     if (JSON.stringify(shown) !== JSON.stringify(wanted)) {
       throw new Error(
-      `${JSON.stringify(body)}\n${shown.join('\n')}\n${wanted.join('\n')}`
+        `${JSON.stringify(body)}\n${shown.join('\n')}\n${wanted.join('\n')}`
       )
     }
     checked++

@@ -166,7 +166,7 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
         const wanted = (order === 'line' ? lines : lines.reverse()).slice(0, limit)
         if (JSON.stringify(children) !== JSON.stringify(wanted.map((line) => ({ parent_id: id, line })))) {
           t.fail(
-          `${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`
+            `${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`
           )
         }
       }

@@ -39,13 +39,13 @@ await test('a text of megabytes is stored or refused, over HTTP and by an ' +
       for (const [way, code] of [['HTTP', sent.json.error?.code], ['an import', imported.json().error?.code]]) {
         if (![undefined, 'INVALID_VALUE'].includes(code)) {
           wrong.push(
-          `${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`
+            `${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`
           )
         }
       }
       if ((sent.status === 200) !== (imported.statusCode === 200)) {
         wrong.push(
-        `${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`
+          `${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`
         )
       }
     }

@@ -176,7 +176,7 @@ await onEachEngine(t as Test, 'a row is found if a naive ' +
         const write = await post('docs', { ...body, filters, dryRun: true })
         if ((write.json.data?.updated ?? write.json.data?.deleted) !== count) {
           t.fail(
-          `${JSON.stringify(body)} ${why}: ${write.text} in place of ${count}`
+            `${JSON.stringify(body)} ${why}: ${write.text} in place of ${count}`
           )
         }
       }

@@ -69,7 +69,7 @@ function requireSame (
     return one === other
       ? 'refused'
       : failed(
-      `the body is ${String(one)}, the call ${String(other)} (${called instanceof Error ? called.message : ''})`
+        `the body is ${String(one)}, the call ${String(other)} (${called instanceof Error ? called.message : ''})`
       )
   }
   const difference = differenceOf(called, planned, [])

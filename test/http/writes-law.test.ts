@@ -125,7 +125,7 @@ await test('one row has the id of its row, whatever it collides with', async (t,
       const rows = await read(service)
       if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) {
         throw new Error(
-        `${JSON.stringify(json)}: ${JSON.stringify(rows)}`
+          `${JSON.stringify(json)}: ${JSON.stringify(rows)}`
         )
       }
     }

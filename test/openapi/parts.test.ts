@@ -65,7 +65,7 @@ const escaped: Array<[text: string, written: string]> = [
 
 for (const [text, written] of escaped) {
   t.test(
-  `${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) }
+    `${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) }
   )
 }
 

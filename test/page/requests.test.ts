@@ -67,7 +67,7 @@ for (const { width, colorScheme } of [
       if (request.url().endsWith('/requests/openapi.json')) documents.push(request.url())
       if (/\/requests\/\w+(\?|$)/.test(request.url())) {
         calls.push(
-      `${request.method()} ${request.url().slice(address.length)} ${request.postData() ?? ''}`
+        `${request.method()} ${request.url().slice(address.length)} ${request.postData() ?? ''}`
         )
       }
     })

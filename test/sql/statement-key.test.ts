@@ -237,7 +237,7 @@ function requireSame (plan: Plan | CountPlan, engine: Engine): void {
       ...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []
     ].map(({ name }) => name).join()) {
       throw new Error(
-      `the columns of another select: ${kept.columns.map(({ name }) => name).join()}`
+        `the columns of another select: ${kept.columns.map(({ name }) => name).join()}`
       )
     }
     if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
@@ -367,7 +367,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
         const found = statementsOf(mine, engine, counts).map(shown)
         if (JSON.stringify(found) !== JSON.stringify(fresh)) {
           throw new Error(
-          `${JSON.stringify(found)}\n${JSON.stringify(fresh)}`
+            `${JSON.stringify(found)}\n${JSON.stringify(fresh)}`
           )
         }
       }

@@ -49,7 +49,7 @@ export function checkHistory (events: readonly Event[], { registers, log }: Fina
     const key = keyOf(register, version)
     if (writers.has(key)) {
       problems.push(
-      `doubled: register ${register} has version ${version} from ${writers.get(key)} and ${op}`
+        `doubled: register ${register} has version ${version} from ${writers.get(key)} and ${op}`
       )
     }
     writers.set(key, op)
@@ -60,7 +60,7 @@ export function checkHistory (events: readonly Event[], { registers, log }: Fina
     if (writes !== version) problems.push(`register ${register} has version ${version} after ${writes} writes`)
     if (version > 0 && writers.get(keyOf(register, version)) !== value) {
       problems.push(
-      `register ${register} has the value of ${value}, and not of its last write`
+        `register ${register} has the value of ${value}, and not of its last write`
       )
     }
   }

@@ -20,7 +20,7 @@ export function valueOf (samples: readonly Sample[], name: string, labels: Recor
   )
   if (found.length > 1) {
     throw new Error(
-    `${name} ${JSON.stringify(labels)} stands for several: ${JSON.stringify(found)}`
+      `${name} ${JSON.stringify(labels)} stands for several: ${JSON.stringify(found)}`
     )
   }
   return found[0]?.value

@@ -143,10 +143,8 @@ export async function createProxy (target: string, port = 0): Promise<Proxy> {
       // a socket that is ending cannot be reset: Node would wait for it forever at the end of the process; one of the
       // file system neither
       for (const socket of [client, upstream]) {
-        socket.readyState === 'open' &&
-        socket.remotePort !== undefined
-          ? socket.resetAndDestroy()
-          : socket.destroy()
+        if (socket.readyState === 'open' && socket.remotePort !== undefined) socket.resetAndDestroy()
+        else socket.destroy()
       }
     }
   }
@@ -204,8 +202,9 @@ function createPacketReader (onStatement: (sql: string) => void): (bytes: Buffer
         needed = end
         break
       }
-      if (rest[3] === 0 &&
-        rest[4] === COM_QUERY) onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
+      if (rest[3] === 0 && rest[4] === COM_QUERY) {
+        onStatement(rest.toString('utf8', rest[5] === 0 ? 5 + NO_ATTRIBUTES : 5, end))
+      }
       rest = rest.subarray(end)
     }
     parts = rest.length === 0 ? [] : [rest]

@@ -131,7 +131,7 @@ await onEachEngine(t, 'answers of all sizes on the same connections contain thei
 }, async (t, service) => {
   for (const [index, size] of SIZES.entries()) {
     await service.sql(
-    `insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`
+      `insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`
     )
   }
   const ask = async (filters: object, ids: number[]): Promise<void> => {
