@@ -11,7 +11,7 @@ import { type Grant, getHostGrant, type Authenticate } from '../src/access/grant
 import { createJwtVerifier, type JwtVerifier } from '../src/access/jwt.ts'
 import { type TokenWatch, watchTokens, hashToken, type TokenStore } from '../src/access/tokens.ts'
 import type { Settings } from '../src/config/settings.ts'
-import { BoundedMap } from '../src/get-or-create.ts'
+import { BoundedMap } from '../src/bounded-map.ts'
 import { clientAddress } from '../src/http/client-connections.ts'
 import { toRefusal } from './errors.ts'
 

@@ -10,7 +10,7 @@ import { OF_IMPORT, OF_WAITING_IMPORT, respondBeforeEnd } from '../src/request/r
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 import {
   bodyIncomplete, bodyTooLarge, internal, isBug, invalidRequest, isServiceError, isTemporary, notFound, outcomeUnknown,
-  overloaded, permissionDenied, rateLimited, refusalOf, unauthenticated, unsupportedMediaType, withReason,
+  overloaded, permissionDenied, rateLimited, toErrorBody, unauthenticated, unsupportedMediaType, withReason,
   toReadable, type ServiceError
 } from '../src/errors.ts'
 
@@ -81,7 +81,7 @@ export function sendError (given: FastifyError, request: FastifyRequest, reply: 
   if (mayRetry && !reply.hasHeader('retry-after')) {
     reply.header('retry-after', String(refusal.retryAfter ?? RETRY_AFTER))
   }
-  const text = JSON.stringify(refusalOf(refusal, committed))
+  const text = JSON.stringify(toErrorBody(refusal, committed))
   reply.code(refusal.statusCode).type('application/json; charset=utf-8')
   const { raw } = request
   const isWaiting = stopWaiting(raw)

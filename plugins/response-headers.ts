@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { getOrCreate } from '../src/get-or-create.ts'
+import { getOrCreate } from '../src/bounded-map.ts'
 import { OWN_APP } from '../src/telemetry/record.ts'
 
 const PRINTABLE = /^[\x20-\x7e]{1,128}$/

@@ -1,4 +1,4 @@
-import { getOrCreate } from './get-or-create.ts'
+import { getOrCreate } from './bounded-map.ts'
 
 /** Values of a table, so that a table with ever new keys does not displace the values of others. */
 const MAX_PER_TABLE = 100

@@ -292,8 +292,8 @@ export function toWritable (error: ServiceError): ServiceError {
   return copy
 }
 
-/** The body of the response to an error. `committed`: what an import has committed, if the error may not say it. */
-export function refusalOf ({ code, message, details, ...rest }: ServiceError, committed = rest.committed) {
+/** `committed`: what an import has committed, if the error may not say it. */
+export function toErrorBody ({ code, message, details, ...rest }: ServiceError, committed = rest.committed) {
   return { success: false, data: {}, error: { code, message, ...(committed !== undefined && { committed }), details } }
 }
 

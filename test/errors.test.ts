@@ -11,7 +11,7 @@ const {
   catalogue,
   mayBeNew,
   ServiceError,
-  refusalOf,
+  toErrorBody,
   isBug,
   isTrouble,
   isTemporary,
@@ -94,7 +94,7 @@ t.test('messages contain what the client sent unchanged, and no arguments withou
 t.test('the body of an error has details, possibly empty, and never the reason', async (t) => {
   const refusal = withReason(errors.tableNotFound('a', 'b'), 'ER_SECRET')
   t.equal(refusal.reason, 'ER_SECRET')
-  t.strictSame(refusalOf(refusal), {
+  t.strictSame(toErrorBody(refusal), {
     success: false,
     data: {},
     error: {
@@ -108,7 +108,7 @@ t.test('the body of an error has details, possibly empty, and never the reason',
   )
   const detail = { path: pointer('data', 'a/b~c', 0), message: 'why' }
   t.equal(detail.path, '/data/a~1b~0c/0', 'a JSON Pointer (RFC 6901)')
-  t.strictSame(refusalOf(withDetails(errors.invalidBody('no'), detail)).error.details, [detail])
+  t.strictSame(toErrorBody(withDetails(errors.invalidBody('no'), detail)).error.details, [detail])
 })
 
 /** Values of rows that no request below carries; no answer and no line of the log may carry them either. */

@@ -6,7 +6,7 @@ import {
 import {
   at, brokenDefinition, didYouMean, findNearest, mayBeNew, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
-import { BoundedMap, getOrCreate } from '../get-or-create.ts'
+import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import {
   type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
 } from './grant.ts'

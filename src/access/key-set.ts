@@ -7,7 +7,7 @@ import type { CryptoKey, JWK, JWTHeaderParameters } from 'jose'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
 import { collect, orThrow, succeeds } from '../config-errors.ts'
 import { keysUnavailable, withReason, withRetryAfter } from '../errors.ts'
-import { BoundedMap } from '../get-or-create.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { hashToken } from './tokens.ts'
 
 /** Time limit for a download, in milliseconds. */

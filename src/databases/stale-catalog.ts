@@ -8,7 +8,7 @@ import { StaleCatalog } from '../dialects/dialect.ts'
 import {
   brokenDefinition, databaseUnavailable, isServiceError, type ServiceError, withReason, withRetryAfter
 } from '../errors.ts'
-import { BoundedMap } from '../get-or-create.ts'
+import { BoundedMap } from '../bounded-map.ts'
 import { tablesOf } from '../plan/filters/scope.ts'
 import type { Plan } from '../plan/plan.ts'
 

@@ -1,5 +1,5 @@
 import { overloaded, queryTimeout, type ServiceError } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { clientGone, type Client } from './dialect.ts'
 
 /** A bounded queue, with a time limit for each. Callers take turns, each in the order of its own requests. */

@@ -240,7 +240,7 @@ export async function readRows (
     )
     return sink.count - before
   }
-  sink.forgetRows()
+  sink.clear()
   for (let from = 0; from < keys.length; from += STEP) {
     const conditions = keys.slice(from, from + STEP).map((values) => hasKey(key, values))
     if ((await select(conditions)) === conditions.length) {

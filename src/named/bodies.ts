@@ -2,7 +2,7 @@
 import type { BodyInTransaction, Body, OperationsBody } from '../../schemas/body.ts'
 import { OPERATORS } from '../../schemas/filters.ts'
 import { type Path, pointer } from '../errors.ts'
-import { BoundedMap, getOrCreate } from '../get-or-create.ts'
+import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import { copyTree, type Declared, type NamedRequest } from './definition.ts'
 import type { Place } from './places.ts'
 

@@ -7,7 +7,7 @@ import { baseTable, type Catalog, type Table, type TableSource } from '../catalo
 import {
   at, brokenDefinition, copyOf, invalidBody, isServiceError, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
-import { BoundedMap, getOrCreate } from '../get-or-create.ts'
+import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import { Holes } from '../plan/holes.ts'
 import { membersOf } from '../plan/filters/scope.ts'
 import type { Member, Plan } from '../plan/plan.ts'

@@ -5,7 +5,7 @@
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { baseTable, type Table, type TableSource } from '../catalog/catalog.ts'
 import { isServiceError, type Path } from '../errors.ts'
-import { BoundedMap, getOrCreate } from '../get-or-create.ts'
+import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import { bind, NeedsValues } from '../plan/bind.ts'
 import { Hole, type Holes, StandIn } from '../plan/holes.ts'
 import type { Plan } from '../plan/plan.ts'

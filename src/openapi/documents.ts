@@ -9,7 +9,7 @@ import { type Grant, seesDatabase, type HostGrant, toGrant } from '../access/gra
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError, overloaded, resultTooLarge } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import type { NamedRequests } from '../named/call.ts'
 import { createDatabaseDocument, createDatabaseDocumentNow, type DocumentText } from './database-document.ts'
 import { createInterfaceDocument, operationIdOf } from './interface-document.ts'

@@ -7,7 +7,7 @@ import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { RefusalSchema } from '../../schemas/responses.ts'
 import * as errors from '../errors.ts'
 import {
-  at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, refusalOf, requestTimeout, type ServiceError,
+  at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, toErrorBody, requestTimeout, type ServiceError,
   unauthenticated, withDetails
 } from '../errors.ts'
 import { mediaTypeOf } from '../http/stream.ts'
@@ -338,7 +338,7 @@ export function errorResponses (schema: Schema): Record<string, Schema> {
         content: {
           'application/json': {
             schema,
-            examples: Object.fromEntries(errors.map((error) => [error.code, { value: refusalOf(error) }]))
+            examples: Object.fromEntries(errors.map((error) => [error.code, { value: toErrorBody(error) }]))
           }
         }
       }

@@ -1,6 +1,6 @@
 import type { Verb } from '../../schemas/grants.ts'
 import type { Column } from '../catalog/catalog.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { readDefault } from '../types/update-operators.ts'
 

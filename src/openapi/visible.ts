@@ -5,7 +5,7 @@ import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import { describeTable } from '../access/granted-table.ts'
 import type { Catalog, Column, ForeignKey, Table } from '../catalog/catalog.ts'
 import { type Pair, relationsBetween } from '../catalog/relations.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }

@@ -81,13 +81,13 @@ function findNumber (
 
 /** Null if the database numbers the row, or a BEFORE INSERT trigger may number it differently. */
 export function knownKey (
-  { table, conflict, isNumbered }: Pick<InsertPlan, 'table' | 'conflict' | 'isNumbered'>,
+  { table, conflict, isFoundByNumber }: Pick<InsertPlan, 'table' | 'conflict' | 'isFoundByNumber'>,
   row: PlannedRow,
   column: Column
 ): Value | null {
   const value = boundValue(givenValue(row, column))
   const isRenumbered = conflict === undefined && column.autoIncrement && factsOf(table).fillsNew
-  return value === null || isNumbered === true || isRenumbered ? null : storedKey(column, value)
+  return value === null || isFoundByNumber === true || isRenumbered ? null : storedKey(column, value)
 }
 
 /** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */

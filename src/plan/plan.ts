@@ -361,7 +361,7 @@ export interface InsertPlan extends Common, WriteOptions {
   /** Unique; the rows to return are found by it. */
   readonly key?: readonly Column[]
   /** Rows of an upsert are written singly, because only the number that the database reports identifies them. */
-  readonly isNumbered?: true
+  readonly isFoundByNumber?: true
 }
 
 /** How rows with the same columns are written. It depends on no value, so requests share it. */

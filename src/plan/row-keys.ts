@@ -1,6 +1,6 @@
 /** A write finds its rows again by these keys. */
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
 import { type Assignment, boundValue } from './plan.ts'

@@ -1,6 +1,6 @@
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { at, permissionDenied, type ServiceError, unsupported } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import type {
   AfterWrite, Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
 } from './plan.ts'

@@ -96,7 +96,7 @@ export function writesHidden (table: Table, written: readonly Column[]): boolean
  * If a hidden column is written: the server sets columns with ON UPDATE CURRENT_TIMESTAMP only if a value changes, and
  * `returning` would show that.
  */
-export function touchedBy (table: Table, written: readonly Column[]): Assignment[] {
+export function updateTimesOf (table: Table, written: readonly Column[]): Assignment[] {
   if (!writesHidden(table, written)) return []
   return table.columnList.flatMap((column): Assignment[] => {
     const { moment } = column.type
@@ -106,8 +106,8 @@ export function touchedBy (table: Table, written: readonly Column[]): Assignment
   })
 }
 
-export function withTouched (plan: UpdatePlan): UpdatePlan {
+export function withUpdateTimes (plan: UpdatePlan): UpdatePlan {
   if (plan.table.granted === undefined) return plan
-  const touched = touchedBy(plan.table, plan.assignments.map(({ column }) => column))
-  return touched.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...touched] })
+  const times = updateTimesOf(plan.table, plan.assignments.map(({ column }) => column))
+  return times.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...times] })
 }

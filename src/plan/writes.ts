@@ -6,7 +6,7 @@ import { CacheByTable } from '../cache-by-table.ts'
 import {
   baseTable, type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf
 } from '../catalog/catalog.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 

@@ -7,7 +7,7 @@ import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails }
 import { findSyntaxError, hasMany, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
 import {
   type BodyLimits, findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError,
-  findUnused, type Part
+  type BodyKind, findUnused
 } from './check-fields.ts'
 
 export type FindBodyError = (body: unknown) => ServiceError | undefined
@@ -72,7 +72,7 @@ function isWhole (text: string): boolean {
   return last === 0 || last <= whole.length + Number(exponent)
 }
 
-const PARTS = {
+const BODY_KINDS = {
   request: { name: 'The body', schemas: BODIES },
   inTransaction: {
     name: 'The body',
@@ -84,18 +84,18 @@ const PARTS = {
     schemas: OPERATIONS,
     ofWhole: 'in an operation; it belongs beside "operations"'
   }
-} as const satisfies Readonly<Record<string, Part & { readonly name: string }>>
+} as const satisfies Readonly<Record<string, BodyKind & { readonly name: string }>>
 
-export function createBodyCheck (limits: BodyLimits, kind: keyof typeof PARTS = 'request'): FindBodyError {
-  const { name, ...part } = PARTS[kind]
-  const byVerb = new Map<unknown, TObject>(Object.entries(part.schemas))
+export function createBodyCheck (limits: BodyLimits, kindName: keyof typeof BODY_KINDS = 'request'): FindBodyError {
+  const { name, ...kind } = BODY_KINDS[kindName]
+  const byVerb = new Map<unknown, TObject>(Object.entries(kind.schemas))
   return (given) => {
     if (!isObject(given)) return invalidBody(`${name} must be a JSON object`)
     const verb = given['verb'] as Verb
     const schema = byVerb.get(verb)
     if (schema === undefined) return at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
     const body = given as unknown as Body
-    return findFieldError(given, { schema, verb, part }) ?? findCombinationError(body) ?? findInMembers(body, limits)
+    return findFieldError(given, { schema, verb, kind }) ?? findCombinationError(body) ?? findInMembers(body, limits)
   }
 }
 

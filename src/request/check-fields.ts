@@ -16,12 +16,12 @@ import {
   at, didYouMean, filtersRequired, invalidBody, invalidOrderBy, limitOutOfRange, type Path, type ServiceError,
   tooManyConditions, valueNotAllowed
 } from '../errors.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { hasMany, isObject, objectKeys } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 
-/** What has a verb: the schemas by verbs, and where the fields of a whole transaction are not allowed, for messages. */
-export interface Part { readonly schemas: Readonly<Record<Verb, TObject>>, readonly ofWhole?: string }
+/** A body with a verb: the schemas by verbs, and where fields of a whole transaction are not allowed, for messages. */
+export interface BodyKind { readonly schemas: Readonly<Record<Verb, TObject>>, readonly ofWhole?: string }
 
 interface Checked {
   readonly schema: TObject
@@ -30,7 +30,7 @@ interface Checked {
   readonly verb?: Verb
   /** Continues the message `"field" must be …` of fields that are not fields of bodies. */
   readonly expected?: Readonly<Record<string, string>> | undefined
-  readonly part?: Part
+  readonly kind?: BodyKind
 }
 
 /** Compiled when they are first used. */
@@ -89,10 +89,10 @@ function findViolation (given: Readonly<Record<string, unknown>>, schema: TObjec
 /** Whether the keys of a value must not be listed again. */
 const isCrowd = (value: unknown): boolean => isObject(value) && hasMany(value)
 
-function describeUnknown (field: string, { schema, verb, part }: Checked): string {
+function describeUnknown (field: string, { schema, verb, kind }: Checked): string {
   const refused = `"${field}" is not allowed`
-  if (part?.ofWhole !== undefined && fieldNamed(field)?.in.operations !== undefined) return `${refused} ${part.ofWhole}`
-  const verbs = VERBS.filter((each) => part !== undefined && Object.hasOwn(part.schemas[each].properties, field))
+  if (kind?.ofWhole !== undefined && fieldNamed(field)?.in.operations !== undefined) return `${refused} ${kind.ofWhole}`
+  const verbs = VERBS.filter((each) => kind !== undefined && Object.hasOwn(kind.schemas[each].properties, field))
   if (verbs.length > 0) return `${refused} with ${verb}; it is a field of ${verbs.join(', ')}`
   const [where, of] = verb === undefined ? ['here', ''] : [`with ${verb}`, ` of ${verb}`]
   const fields = Object.keys(schema.properties)

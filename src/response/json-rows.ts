@@ -5,7 +5,7 @@
 import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
 import { afterLength, findStarts, readLength, skipValues } from '../dialects/row-bytes.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import type { LongWork } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Cells, LinkCells, RowCells } from '../plan/members.ts'

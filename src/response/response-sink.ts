@@ -89,7 +89,7 @@ export class ResponseSink implements RowSink {
   }
 
   /** The next select begins again. */
-  forgetRows (): void {
+  clear (): void {
     this.#keptLength = this.#keptCount = this.#keptGaps = 0
   }
 

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpSettings } from '../config/load.ts'
 import {
-  headersTooLarge, invalidRequest, methodNotAllowed, refusalOf, requestTimeout, type ServiceError
+  headersTooLarge, invalidRequest, methodNotAllowed, toErrorBody, requestTimeout, type ServiceError
 } from '../errors.ts'
 import { failImport, isImporting } from '../http/import-request.ts'
 import { slowClients } from '../telemetry/record.ts'
@@ -268,7 +268,7 @@ function refuse (socket: Socket, { refusal, lines = '' }: { refusal: ServiceErro
 }
 
 function answerOf (refusal: ServiceError, lines: string): string {
-  const body = JSON.stringify(refusalOf(refusal))
+  const body = JSON.stringify(toErrorBody(refusal))
   return (
     `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; ` +
     `charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +

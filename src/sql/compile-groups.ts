@@ -1,7 +1,7 @@
 import { type AliasableExpression, type AliasedExpression, type Expression, sql, type SqlBool } from 'kysely'
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn } from '../plan/filters/scope.ts'
 import { joinsOf } from '../plan/members.ts'

@@ -6,7 +6,7 @@
 import { type Expression, type RawBuilder, sql } from 'kysely'
 import { type Column, statementTable, type Table, baseTable, type Index } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { knownDefault } from '../plan/insert-key.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
 import { findUniqueIndex } from '../plan/row-keys.ts'

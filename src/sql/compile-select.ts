@@ -3,7 +3,7 @@ import {
 } from 'kysely'
 import { baseTable, type Column, type Index, partsOf, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/members.ts'
 import type { ComputedColumn, ComputedMember, Condition, OneMember, Order, RowLock, SelectPlan } from '../plan/plan.ts'

@@ -1,6 +1,6 @@
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { knownKey } from '../plan/insert-key.ts'
-import { touchedBy } from '../plan/rule.ts'
+import { updateTimesOf } from '../plan/rule.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import { combine } from '../plan/filters/scope.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
@@ -50,7 +50,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   // a list whose rows are told by their numbers has a statement for each
-  const identity = isList && plan.isNumbered !== true ? undefined : upserts[0]?.reported
+  const identity = isList && plan.isFoundByNumber !== true ? undefined : upserts[0]?.reported
   const { namesKey, hasDefault } = traitsOf(table)
   const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
   // an insert without columns has no conflict clause
@@ -63,7 +63,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
     conflict: {
       key,
       written,
-      assignments: [...assigned, ...touchedBy(table, changedColumns({ written, assignments: assigned }))],
+      assignments: [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
       identity,
       within
     }

@@ -6,7 +6,7 @@
 import { CacheByTable } from '../cache-by-table.ts'
 import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { cellsOf, haveView } from '../plan/members.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'

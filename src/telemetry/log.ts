@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import type { WriteStream } from 'node:tty'
 import Fastify, { type FastifyBaseLogger } from 'fastify'
 import type { ServerConfig } from '../../schemas/server-settings.ts'
-import { getOrCreate } from '../get-or-create.ts'
+import { getOrCreate } from '../bounded-map.ts'
 
 /** Bytes of lines that wait until the log can be written. */
 const MAX_WAITING = 1024 * 1024

@@ -113,7 +113,7 @@ type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: 
 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row */
 async function insertReturning (plan: ReturningPlan, runner: Runner, sink: ResponseSink): Promise<Result> {
-  const { table, rows, conflict, returning, key, isNumbered = false } = plan
+  const { table, rows, conflict, returning, key, isFoundByNumber = false } = plan
   const numbered = key.find(({ autoIncrement }) => autoIncrement)
   const wasTaken =
     conflict === undefined &&
@@ -130,7 +130,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
     }
     const [row] = rows as [PlannedRow]
     if (numbered === undefined || knownKey(plan, row, numbered) !== null) return
-    const read = isNumbered ? await readId({ ...plan, rows }, counts, runner) : undefined
+    const read = isFoundByNumber ? await readId({ ...plan, rows }, counts, runner) : undefined
     if (read === 'null' && updated > 0) throw keyChanged('/returning')
     const first = read ?? insertId
     if (first === undefined || first === 'null') return
@@ -144,7 +144,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
   const inOrder: PlannedRow[] = []
   for (const row of rows) inOrder[row.index] = row
   const written = inOrder
-    .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isNumbered || numbers.has(row))))
+    .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isFoundByNumber || numbers.has(row))))
   const keys = written.map((row) => key.map((column) => {
     const value = knownKey(plan, row, column) ?? numbers.get(row)
     if (value === undefined) throw keyChanged('/returning')

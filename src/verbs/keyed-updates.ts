@@ -19,7 +19,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import type { Condition, KeyedUpdates, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
-import { withinRules, withTouched } from '../plan/rule.ts'
+import { withinRules, withUpdateTimes } from '../plan/rule.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import { whyUpdatedOneByOne } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -93,7 +93,7 @@ function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, s
 /** @throws PERMISSION_DENIED */
 function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
   try {
-    return withTouched(restrictUpdate(update))
+    return withUpdateTimes(restrictUpdate(update))
   } catch (error) {
     const { code, details } = error as ServiceError
     throw code === 'PERMISSION_DENIED' && details.length === 0 ? at(['data', index], error as ServiceError) : error

@@ -12,7 +12,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import type { UpdatePlan } from '../plan/plan.ts'
 import { findUpdateKey, mayChangeKey } from '../plan/row-keys.ts'
 import { restrictUpdate } from '../plan/row-rules.ts'
-import { withTouched } from '../plan/rule.ts'
+import { withUpdateTimes } from '../plan/rule.ts'
 import { counting, type PlanLimits, planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -25,7 +25,7 @@ export const update = {
     if (isOfMany(body)) return planKeyedUpdates(body, source, limits)
     const plan = restrictUpdate(planUpdate(body, source, limits))
     refuseNulls(plan.assignments, ['data'])
-    return withTouched(plan)
+    return withUpdateTimes(plan)
   },
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {

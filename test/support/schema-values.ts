@@ -1,6 +1,6 @@
 /** Generates random values that a JSON Schema of a document allows, as a tool without knowledge of the service does. */
 import fc from 'fast-check'
-import { getOrCreate } from '../../src/get-or-create.ts'
+import { getOrCreate } from '../../src/bounded-map.ts'
 import { createRandom, pick, type Random } from './random.ts'
 
 interface AnySchema { readonly [keyword: string]: any }

@@ -5,7 +5,7 @@ import {
 } from '../../catalog/catalog.ts'
 import { linkTables } from '../../catalog/relations.ts'
 import { EVENTS, writesOf } from '../../catalog/triggers.ts'
-import { getOrCreate } from '../../get-or-create.ts'
+import { getOrCreate } from '../../bounded-map.ts'
 import { inPieces } from '../../in-pieces.ts'
 import {
   checksQuery, columnsQuery, ENGINES_WITHOUT_TRANSACTIONS, foreignKeysQuery, indexesQuery, privilegesQuery,

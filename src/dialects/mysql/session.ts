@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
-import { getOrCreate } from '../../get-or-create.ts'
+import { getOrCreate } from '../../bounded-map.ts'
 import type { Isolation } from '../dialect.ts'
 import { engineOf, type ServerEngine, versionProblem } from './engines.ts'
 import {

@@ -130,7 +130,7 @@ class TransactionRun<T> {
       await this.#queue.drain()
       this.#closed = attempt
       this.#failure ??= this.#stopped
-      if (this.#failure !== undefined) throw refusalOf(this.#failure)
+      if (this.#failure !== undefined) throw causeOf(this.#failure)
     } catch (error) {
       this.#closed = attempt
       this.#failure ??= this.#stopped
@@ -193,7 +193,7 @@ class TransactionRun<T> {
   }): Promise<StatementResult> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
-    if (this.#failure !== undefined) throw refusalOf(this.#failure)
+    if (this.#failure !== undefined) throw causeOf(this.#failure)
     const { request: { readOnly, client, timeLimit: ofWhole }, options } = this.#run
     const stop = (reason: ServiceError): void => this.#stopCurrent?.(reason)
     const end = timeLimit === undefined ? undefined : watch(timeLimit, undefined, stop)
@@ -211,12 +211,12 @@ class TransactionRun<T> {
       return result
     } catch (error) {
       // never rerun a writing transaction on another server, unless this one refused it before running it
-      const failure = readOnly || this.#session.open ? error : refusalOf(error)
+      const failure = readOnly || this.#session.open ? error : causeOf(error)
       if (
         !refusesRow(failure) &&
         !(isRefusal(failure) && this.#isUsable && (await isOpen(this.#session, this.#run.pool)))
       ) { this.#failure ??= failure }
-      throw refusalOf(failure)
+      throw causeOf(failure)
     } finally {
       end?.()
       endOfStatement?.()
@@ -266,7 +266,7 @@ class TransactionRun<T> {
     try {
       await this.#control(COMMIT)
     } catch (error) {
-      this.#failure = this.#session.open ? error : refusalOf(error)
+      this.#failure = this.#session.open ? error : causeOf(error)
       await this.#rollBack(error)
       throw this.#failure
     } finally {
@@ -323,4 +323,4 @@ class TransactionRun<T> {
   }
 }
 
-const refusalOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error
+const causeOf = (error: unknown): unknown => error instanceof Retryable ? error.refusal : error

@@ -4,7 +4,7 @@ import {
 } from '../../catalog/catalog.ts'
 import { linkTables } from '../../catalog/relations.ts'
 import { writesOf } from '../../catalog/triggers.ts'
-import { getOrCreate } from '../../get-or-create.ts'
+import { getOrCreate } from '../../bounded-map.ts'
 import { inPieces } from '../../in-pieces.ts'
 import {
   type ColumnRow, COLUMNS, FOREIGN_KEYS, FULL_TEXTS, INDEXES, TABLES, TRIGGERS

@@ -5,7 +5,7 @@
  */
 import { rmSync } from 'node:fs'
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { BoundedMap } from '../../get-or-create.ts'
+import { BoundedMap } from '../../bounded-map.ts'
 import { cannotOpen, encodingOf, type Encoding, identify, openFile, TextCheck } from './open-file.ts'
 import type { DriverValue } from '../../types/column-type.ts'
 import {
