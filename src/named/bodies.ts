@@ -13,13 +13,14 @@ const bodies = new WeakMap<NamedRequest, BoundedMap<string, NamedRequest['body']
 
 export interface FieldValue { readonly place: Place, readonly value: unknown }
 
-/** `fields`: the values of parameters that are fields. */
+/** `fields`: the values of parameters that are fields. `keepsData`: only conditions and fields are left out. */
 export function bodyOf (
   request: NamedRequest,
   omitted: ReadonlySet<string>,
-  fields: readonly FieldValue[]
+  fields: readonly FieldValue[],
+  keepsData = false
 ): NamedRequest['body'] {
-  const body = omitted.size === 0 ? request.body : withoutOptional(request, omitted)
+  const body = omitted.size === 0 ? request.body : withoutOptional(request, omitted, keepsData)
   return fields.reduce((tree, { place, value }) => withValue(tree, place.path, value) as NamedRequest['body'], body)
 }
 
@@ -42,20 +43,25 @@ export function findEmptied (request: NamedRequest, body: NamedRequest['body']):
   return undefined
 }
 
-function withoutOptional (request: NamedRequest, omitted: ReadonlySet<string>): NamedRequest['body'] {
+function withoutOptional (
+  request: NamedRequest,
+  omitted: ReadonlySet<string>,
+  keepsData: boolean
+): NamedRequest['body'] {
   const kept = getOrCreate(bodies, request, () => new BoundedMap<string, NamedRequest['body']>(KEPT))
-  const key = [...omitted].sort().join()
+  const key = `${keepsData} ${[...omitted].sort().join()}`
   const known = kept.get(key)
   if (known !== undefined) return known
   const body = copyTree(request.body)
-  for (const name of omitted) takeAway(body, request.parameters.get(name) as Declared)
+  for (const name of omitted) takeAway(body, request.parameters.get(name) as Declared, keepsData)
   kept.set(key, body)
   return body
 }
 
 /** A condition without an operator goes as well. */
-function takeAway (body: object, { places }: Declared): void {
+function takeAway (body: object, { places }: Declared, keepsData: boolean): void {
   for (const { path, operator, isData, column } of places) {
+    if (isData && keepsData) continue
     const steps = operator === '$match' ? path.slice(0, -1) : path
     const holder = holderOf(body, steps)
     delete holder[steps.at(-1) as string]

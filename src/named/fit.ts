@@ -24,6 +24,8 @@ interface ToPlan {
   readonly limits: RequestLimits
   /** Left out. */
   readonly omitted: ReadonlySet<string>
+  /** Of the parameters left out, columns of `data` stay. */
+  readonly keepsData?: boolean
   /** In the order of the request; parameters without a value leave holes. */
   readonly known: ReadonlyArray<Supplied | undefined>
   readonly fieldOf: (place: Place, holes: Holes) => unknown
@@ -41,14 +43,14 @@ interface PlannedPart {
 export function planParts (
   request: NamedRequest,
   sources: readonly TableSource[],
-  { limits, omitted, known, fieldOf }: ToPlan
+  { limits, omitted, keepsData, known, fieldOf }: ToPlan
 ): { readonly parts: readonly PlannedPart[], readonly counted: Counted } {
   const isOperation = request.table === undefined
   const all = sources.map(() => new Holes())
   const fields = request.fields.filter(({ declared: { name } }) => !omitted.has(name)).map(({ place }) =>
     ({ place, value: fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes) }))
   const counted = startCount()
-  const parts = bodiesIn(request, bodyOf(request, omitted, fields)).map(([body], index): PlannedPart => {
+  const parts = bodiesIn(request, bodyOf(request, omitted, fields, keepsData)).map(([body], index): PlannedPart => {
     const holes = all[index] as Holes
     const any = new AnyParameters(new Parameters(request, known), holes)
     const references = isOperation ? new References(index, any) : undefined
@@ -69,11 +71,11 @@ export function planParts (
 function planWithDefaults (
   request: NamedRequest,
   sources: readonly TableSource[],
-  { limits, omitted = new Set() }: { readonly limits: RequestLimits, readonly omitted?: ReadonlySet<string> }
+  { omitted = new Set(), ...others }: Pick<ToPlan, 'limits' | 'keepsData'> & Partial<Pick<ToPlan, 'omitted'>>
 ): Plan[] {
   const fieldOf = ({ field }: Place): unknown => field && STAND_INS.get(field)
   const known = defaultsOf(request)
-  return planParts(request, sources, { limits, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
+  return planParts(request, sources, { ...others, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }
 
 /** Plans without values, of requests as callers see their tables. */
@@ -127,16 +129,18 @@ export function idOfTables ({ parts }: NamedRequest, sources: readonly TableSour
   return id
 }
 
-/** Members must have the same form without parameters as with all of them. */
+/**
+ * Members must have the same form without optional conditions as with all of them, and so for any of them. What is left
+ * out of `data` changes no form: an insert that then lacks a column, or an update without one, is refused as a call.
+ */
 export function requireSameForm (
   request: NamedRequest,
-  omitted: ReadonlySet<string>,
   sources: readonly TableSource[],
   limits: RequestLimits
 ): void {
   const all = planWhole(request, sources, limits)
-  if (omitted.size === 0) return
-  const fewer = planWithDefaults(request, sources, { limits, omitted })
+  if (request.optional.size === 0) return
+  const fewer = planWithDefaults(request, sources, { limits, omitted: request.optional, keepsData: true })
   if (JSON.stringify(all.map(shapeOf)) === JSON.stringify(fewer.map(shapeOf))) return
   throw at('/include', invalidBody('without an optional parameter, a member that is one row would be a list'))
 }
@@ -183,17 +187,16 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
 export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
   planWhole(request, sourcesOf(request, catalog, grant), limits)
 
-/**
- * Undefined if the request fits the database. `omitted`: the optional parameters that are left out, by default all of
- * them.
- */
+/** Undefined if the request fits the database. `omitted`: a call leaves them out, which must be possible as well. */
 export function findMisfit (
   request: NamedRequest,
   { catalog, limits }: Fitting,
-  omitted: ReadonlySet<string> = request.optional
+  omitted?: ReadonlySet<string>
 ): ServiceError | undefined {
   return attempt(() => {
-    requireSameForm(request, omitted, sourcesOf(request, catalog), limits)
+    const sources = sourcesOf(request, catalog)
+    requireSameForm(request, sources, limits)
+    if (omitted !== undefined && omitted.size > 0) planWithDefaults(request, sources, { limits, omitted })
     return undefined
   })
 }

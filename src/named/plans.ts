@@ -83,14 +83,13 @@ export class PlansOfCall implements NamedPlans {
 
   /** Requires the form of members that they have with all parameters. */
   requireForm (sources: readonly TableSource[]): void {
-    const { request, omitted } = this.#call
-    if (this.#changesForm) requireSameForm(request, omitted, sources, this.#limits)
+    if (this.#changesForm) requireSameForm(this.#call.request, sources, this.#limits)
   }
 
   /** An optional parameter that is left out might change the form. */
   get #changesForm (): boolean {
-    const { request: { parts }, omitted } = this.#call
-    return omitted.size > 0 && parts.some(({ others }) => others.length > 0)
+    const { optional, parts } = this.#call.request
+    return optional.size > 0 && parts.some(({ others }) => others.length > 0)
   }
 
   #keptBy (sources: readonly TableSource[]): BoundedMap<string, Kept> {
