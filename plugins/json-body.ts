@@ -11,10 +11,13 @@ import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
 import { describeTypes, findImportFormat, IMPORT_TYPES, isGzip, toImportBody } from '../src/http/import-request.ts'
 import type { NamedRequest } from '../src/named/definition.ts'
+import { lookOver } from '../src/json/exact-json.ts'
 import { parseBody } from '../src/request/check-body.ts'
-import { BodyMemory, BodyReservation, isReadType, readBody, type Payload } from '../src/request/read-body.ts'
+import {
+  BodyMemory, BodyReservation, isReadType, readBody, SMALL, weighBody, type Payload
+} from '../src/request/read-body.ts'
 import { inOwnTurn, LARGE } from '../src/request/turns.ts'
-import { bodyIncomplete, bodyTooLarge, invalidJson, unsupportedMediaType } from '../src/errors.ts'
+import { bodyIncomplete, bodyTooLarge, invalidJson, overloaded, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
 
@@ -86,5 +89,10 @@ function parseBytes (request: FastifyRequest, bytes: Buffer, payload: Payload): 
   const isPacked = encoding !== 'identity' && (payload === request.raw || isGzip(bytes))
   if (!isReadType(type as string) || isPacked) return unsupportedMediaType(describeTypes(request))
   if (!isUtf8(bytes)) return invalidJson('it is not UTF-8')
-  return parseBody(bytes.toString(), request.rowQueryNamed === null)
+  const text = bytes.toString()
+  const overview = lookOver(text)
+  const { length } = bytes
+  const reservation = request.rowQueryBodyReservation as BodyReservation
+  if (length > SMALL && !reservation.hold(weighBody(length, overview.items))) return overloaded()
+  return parseBody(text, request.rowQueryNamed === null, overview)
 }

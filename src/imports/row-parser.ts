@@ -28,9 +28,6 @@ export function atLine (error: ServiceError, line: number): ServiceError {
   })))
 }
 
-/** Shorter texts are not scanned for items. */
-const SMALL = 262_144
-
 /** The most items of lists and objects in one JSON text: each takes a hundred bytes, and its text three. */
 const MAX_ITEMS = 1_000_000
 /** The most names in one JSON text: in objects that differ in their names, each takes three hundred bytes. */
@@ -38,13 +35,8 @@ const MAX_NAMES = 250_000
 
 /** Refuses JSON whose value would take much more memory than its bytes. @throws BODY_TOO_LARGE */
 export function lookOverValue (text: string): ReturnType<typeof lookOver> {
-  let items = 0
-  for (let index = 0; text.length > SMALL && index < text.length; index++) {
-    const character = text[index]
-    if (character === ',' || character === '[' || character === '{') items++
-  }
-  if (items > MAX_ITEMS) throw tooMany(MAX_ITEMS, 'items of lists and objects')
   const overview = lookOver(text)
+  if (overview.items > MAX_ITEMS) throw tooMany(MAX_ITEMS, 'items of lists and objects')
   if (overview.pairs > MAX_NAMES) throw tooMany(MAX_NAMES, 'names')
   return overview
 }

@@ -159,6 +159,8 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 interface Overview {
   /** Key-value pairs: colons outside of strings. */
   readonly pairs: number
+  /** Commas and opening brackets outside of strings. */
+  readonly items: number
   /**
    * False if `JSON.parse` reads the text exactly. No key has an escape, and JavaScript writes every number as in the
    * text: numbers of at most 15 digits (exact in a double) without an exponent, without a trailing zero after the
@@ -175,6 +177,7 @@ const TINY = '0.000000'
 
 export function lookOver (text: string): Overview {
   let pairs = 0
+  let items = 0
   let mayChange = false
   /** The last string has an escape. */
   let isEscaped = false
@@ -205,9 +208,9 @@ export function lookOver (text: string): Overview {
       index = endOfString(text, index)
       isEscaped = escape < index
       if (isEscaped) escape = indexOfEscape(text, index)
-    }
+    } else if (code === COMMA || code === OPEN_OBJECT || code === OPEN_LIST) items++
   }
-  return { pairs, mayChange }
+  return { pairs, items, mayChange }
 }
 
 function indexOfEscape (text: string, from: number): number {

@@ -13,9 +13,8 @@ import {
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
 /** Returns INVALID_JSON, not thrown. `hasFields`: its members are fields, not values of columns. */
-export function parseBody (text: string, hasFields = true): unknown {
+export function parseBody (text: string, hasFields = true, overview = lookOver(text)): unknown {
   try {
-    const overview = lookOver(text)
     const body = parseExactJson(text, overview)
     if (repeatsKey(overview, body)) return invalidJson('a key appears twice in one object')
     return hasFields ? clampNumbers(body) : body

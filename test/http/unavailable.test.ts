@@ -90,6 +90,18 @@ await onEachEngine(t, '503 OVERLOADED immediately if too many requests wait', {
   t.equal(results.filter(({ status }) => status === 200).length, 2, 'the waiting request is answered')
 })
 
+await onEachEngine(t, '503 OVERLOADED for a body of more items than there is memory, beside another', {
+  schema: busy, only: ['sqlite'], options: { limits: { bodyMemory: 4_194_304 } }
+}, async (t, { post }) => {
+  const both = async (tags: unknown): Promise<unknown[]> => {
+    const body = { verb: 'insert', data: { sku: 'a', name: 'b', price: '1.00', tags }, dryRun: true }
+    return (await Promise.all([post('products', body), post('products', body)])).map(({ status, json }) =>
+      status === 200 ? 200 : json.error.code)
+  }
+  t.same(await both(Array(20_000).fill(0)), [200, 'OVERLOADED'])
+  t.same(await both('0,'.repeat(20_000)), [200, 200], 'of a text of as many bytes, both have room')
+})
+
 await onEachEngine(t, '503 OVERLOADED for a request that waits too long for a connection', {
   schema: busy, only: servers, database: { pool: { size: 1, queue: 5, wait: 200 } }
 }, async (t, service) => {

@@ -25,6 +25,11 @@ t.test('each line is an object, blank lines are skipped, and numbers keep their 
   t.strictSame(parse(''), [])
 })
 
+t.test('commas and brackets in a text are no items', async (t) => {
+  const text = ',['.repeat(600_000)
+  t.equal(parse(`{"a":"${text}"}`)[0]?.row['a'], text)
+})
+
 for (const [text, line, code, path] of [
   ['{"a": 1}\n{"a": }\n', 2, 'INVALID_JSON', '/data/1'],
   ['\n{"a": 1} {"a": 2}\n', 2, 'INVALID_JSON', '/data/0'],
