@@ -5,7 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
-import { CallableSchema, REQUEST_NAME, RequestsSchema } from './requests.ts'
+import { CallableSchema, RequestName, RequestsSchema } from './requests.ts'
 import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
@@ -58,7 +58,7 @@ export const McpSchema = Type.Partial(Type.Object({
       description: `verbs that are tools, of ${VERBS.join(', ')}; [] only beside named requests`
     }
   ),
-  requests: Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: REQUEST_NAME }), { uniqueItems: true })], {
+  requests: Type.Union([Type.Literal('*'), Type.Array(RequestName, { uniqueItems: true })], {
     description: 'named requests that are tools: names, or "*"; default: those that only select'
   }),
   resultLimit: Type.Integer({

@@ -3,7 +3,10 @@ import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server-settings.ts'
 
 /** The form of the name of a request, and of a parameter. */
-export const REQUEST_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+const REQUEST_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+const NAME = 'a letter, then up to 63 letters, digits and _'
+
+export const RequestName = Type.String({ pattern: REQUEST_NAME, description: `the name of a request: ${NAME}` })
 
 export const MAX_REQUESTS = 1000
 export const MAX_PARAMETERS = 100
@@ -46,7 +49,7 @@ const NamedRequestSchema = Type.Object({
   parameters: Type.Optional(Type.Record(Type.String({ pattern: REQUEST_NAME }), ParameterSchema, {
     additionalProperties: false,
     maxProperties: MAX_PARAMETERS,
-    description: `at most ${MAX_PARAMETERS} parameters by name: a letter, then up to 63 letters, digits and _`
+    description: `at most ${MAX_PARAMETERS} parameters by name: ${NAME}`
   })),
   body: Type.Object({}, {
     additionalProperties: true,
@@ -57,13 +60,13 @@ const NamedRequestSchema = Type.Object({
 export const RequestsSchema = Type.Record(Type.String({ pattern: REQUEST_NAME }), NamedRequestSchema, {
   additionalProperties: false,
   maxProperties: MAX_REQUESTS,
-  description: 'named requests at {prefix}/requests/{name}: a letter, then up to 63 letters, digits and _'
+  description: `named requests at {prefix}/requests/{name}: ${NAME}`
 })
 
 /** The named requests that a grant may call. */
 export const CallableSchema = Type.Union([
   Type.Literal('*'),
-  Type.Array(Type.String({ pattern: REQUEST_NAME }), { uniqueItems: true, maxItems: MAX_REQUESTS })
+  Type.Array(RequestName, { uniqueItems: true, maxItems: MAX_REQUESTS })
 ], { description: 'requests with "as" that may be called: a list of names, or "*"' })
 
 export type RequestsOptions = Static<typeof RequestsSchema>

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
-import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
-import { didYouMean } from './errors.ts'
+import { Value, type ValueError, ValueErrorType, ValuePointer } from '@sinclair/typebox/value'
+import { didYouMean, pointer } from './errors.ts'
 import { isObject } from './json/exact-json.ts'
 import { stepsOf } from './json/plain-values.ts'
 
@@ -53,9 +53,18 @@ function * errorsOf (
     if (members.length === 1 && typeof error.value === 'object') {
       yield * errorsOf(members[0] as TSchema, error.value, path)
     } else {
-      yield { path, type: error.type, schema: error.schema }
+      for (const each of pathsOf(error, value)) yield { path: parent + each, type: error.type, schema: error.schema }
     }
   }
+}
+
+/** TypeBox names the first key of a record that its pattern refuses: returns the paths of all of them. */
+function pathsOf ({ path, type, schema: { patternProperties } }: ValueError, value: unknown): string[] {
+  if (type !== ValueErrorType.ObjectAdditionalProperties || patternProperties === undefined) return [path]
+  const [pattern] = Object.keys(patternProperties as object)
+  const record = path.slice(0, path.lastIndexOf('/'))
+  return Object.keys(ValuePointer.Get(value, record) as object).filter((name) => !RegExp(pattern as string).test(name))
+    .map((name) => record + pointer(name))
 }
 
 const typeOf = (value: unknown): string => value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value

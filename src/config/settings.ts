@@ -7,7 +7,7 @@ import {
 import type { Grant, Authenticate } from '../access/grant.ts'
 import { type JwtIssuer, readJwtIssuers } from '../access/key-set.ts'
 import {
-  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type StoredToken
+  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type Roles, type StoredToken
 } from '../access/tokens.ts'
 import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
@@ -166,7 +166,7 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   const stored = readEntries(errors, 'tokens', tokens, names)
   const { roles, requestRoles } = readRoles(errors, givenRoles, names)
   const given = withoutInvalid(plain, errors)
-  const requests = options.requests && readNamed(errors, { options, given, requestRoles, limits })
+  const requests = options.requests && readNamed(errors, { options, given, roles, requestRoles, limits })
   for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
     if (options.requests !== undefined && !Object.hasOwn(options.requests, name)) {
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)
@@ -201,18 +201,19 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
 /** `given`: the options without those that are invalid. */
 function readNamed (
   errors: string[],
-  { options, given, requestRoles, limits }: {
+  { options, given, roles, requestRoles, limits }: Roles & {
     readonly options: RowQueryOptions
     readonly given: Pick<RowQueryOptions, 'requests'>
-    readonly requestRoles: ReadonlyMap<string, Grant>
     readonly limits: RequestLimits
   }
 ): ReadonlyMap<string, NamedRequest> {
-  const { databases, roles = {} } = options
+  const { databases, roles: givenRoles = {} } = options
   return readRequests(errors, given.requests ?? {}, {
     databases: isObject(databases) ? new Set(Object.keys(databases)) : undefined,
     requestRoles,
-    otherRoles: new Set(Object.keys(roles)),
+    otherRoles: roles,
+    isInvalidRole: (name) => !isObject(givenRoles) ||
+      (Object.hasOwn(givenRoles, name) && !roles.has(name) && !requestRoles.has(name)),
     limits
   })
 }

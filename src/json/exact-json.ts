@@ -43,12 +43,14 @@ function endOfString (text: string, start: number): number {
 }
 
 /**
- * Like `JSON.parse`, but converts each number by `readNumber`, which gets its value, its text and its position. @throws
- * JsonError if the text is not JSON, RangeError if the nesting is too deep
+ * Like `JSON.parse`, but converts each number by `readNumber`, which gets its value, its text and its position.
+ * `onRepeated` gets the position of each key that its object has already. @throws JsonError if the text is not JSON,
+ * RangeError if the nesting is too deep
  */
 export function parseSafely (
   text: string,
-  readNumber: (value: number, source: string, at: number) => unknown
+  readNumber: (value: number, source: string, at: number) => unknown,
+  onRepeated?: (at: number) => void
 ): unknown {
   let at = 0
 
@@ -88,7 +90,9 @@ export function parseSafely (
     const object = {}
     readItems(CLOSE_OBJECT, () => {
       if (next() !== QUOTE) fail(at)
+      const start = at
       const key = readString()
+      if (onRepeated !== undefined && Object.hasOwn(object, key)) onRepeated(start)
       if (next() !== COLON) fail(at)
       at++
       const value = readValue()
@@ -352,13 +356,8 @@ const escapeOf = (character: string): string => `\\u${character.charCodeAt(0).to
  */
 export function parseConfigJson (text: string): unknown {
   if (text.trim() === '') throw new Error('is empty')
-  const parsed = parseOrThrow(text)
-  if (repeatsKey(lookOver(text), parsed)) throw new Error('has a key twice in one object')
-  return parsed
-}
-
-function parseOrThrow (text: string): unknown {
   let inexact: number | undefined
+  let repeated: number | undefined
   const read = (value: number, source: string, at: number): number | bigint => {
     if (!Number.isSafeInteger(value) && /^-?\d+$/.test(source)) return BigInt(source)
     if (digitsOf(source) !== digitsOf(String(value))) inexact ??= at
@@ -366,12 +365,13 @@ function parseOrThrow (text: string): unknown {
   }
   let parsed: unknown
   try {
-    parsed = parseSafely(text, read)
+    parsed = parseSafely(text, read, (at) => { repeated ??= at })
   } catch (error) {
     throw new Error(error instanceof RangeError
       ? `is nested too deeply, ${positionOf(text, findDepth(text))}`
       : `is not valid JSON, ${findSyntaxError(text)}`)
   }
+  if (repeated !== undefined) throw new Error(`has a key twice in one object, ${positionOf(text, repeated)}`)
   if (inexact === undefined) return parsed
   throw new Error(`has a number of more digits than are kept, ${positionOf(text, inexact)}; write it as a string`)
 }

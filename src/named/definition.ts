@@ -63,9 +63,11 @@ export interface NamedRequest {
 interface Known {
   /** The names of the configured databases; undefined if these are not valid. */
   readonly databases: ReadonlySet<string> | undefined
-  /** Roles by their names: of named requests, of JWTs, and roles that are not valid. */
   readonly requestRoles: ReadonlyMap<string, Grant>
-  readonly otherRoles: ReadonlySet<string>
+  /** The roles of JWTs. */
+  readonly otherRoles: ReadonlyMap<string, unknown>
+  /** The role has a line of its own. */
+  readonly isInvalidRole: (name: string) => boolean
   readonly limits: RequestLimits
 }
 
@@ -146,7 +148,7 @@ class Reader {
     if (maxAge !== undefined && !isRead) this.#refuse(['maxAge'], 'is only allowed with a request that only selects')
     const role = as === undefined ? undefined : this.#findRole(as)
     if (role !== undefined) for (const [index, part] of parts.entries()) this.#checkRights(role, part, index)
-    if (this.errors.length > 0) return undefined
+    if (this.errors.length > 0 || (as !== undefined && role === undefined)) return undefined
     return {
       name: this.#name,
       description,
@@ -297,9 +299,9 @@ class Reader {
   }
 
   #findRole (as: string): Grant | undefined {
-    const { requestRoles, otherRoles } = this.#known
+    const { requestRoles, otherRoles, isInvalidRole } = this.#known
     const role = requestRoles.get(as)
-    if (role === undefined) {
+    if (role === undefined && !isInvalidRole(as)) {
       const reason = otherRoles.has(as)
         ? 'must be a role with "for": "requests"'
         : `is not one of the "roles"${didYouMean(as, requestRoles.keys())}`

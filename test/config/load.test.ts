@@ -672,9 +672,14 @@ t.test('integers that JavaScript would round are bigints', async (t) => {
 })
 
 t.test('a repeated key is refused, and so is what is not JSON, without quoting the file', async (t) => {
-  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"tenant":2}}'), { message: 'has a key twice in one object' })
+  t.throws(() => parseConfigJson('{"claims":{"tenant":1,"tenant":2}}'), {
+    message: 'has a key twice in one object, line 1 column 23'
+  })
   t.throws(() => parseConfigJson('{"claims":{"tenant":1,"t\\u0065nant":2}}'), {
-    message: 'has a key twice in one object'
+    message: 'has a key twice in one object, line 1 column 23'
+  })
+  t.throws(() => parseConfigJson('{"requests":\n {"a": {"b": 1},\n  "a": 2, "a": 3}}'), {
+    message: 'has a key twice in one object, line 3 column 3'
   })
   t.throws(() => parseConfigJson('{"a":1,\n}'), { message: 'is not valid JSON, line 2 column 1' })
   t.throws(() => parseConfigJson('{"secret": hunter2}'), { message: 'is not valid JSON, line 1 column 12' })

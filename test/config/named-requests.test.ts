@@ -419,6 +419,25 @@ t.test('the body, the database and the rights of a request', async (t) => {
   t.match(
     errorsOf({}, { requests: { '1st': { database: 'shop', body: select } } })[0], /^requests\.1st: is not a valid name/
   )
+  const named = { database: 'shop', table: 'orders', as: 'front', body: select }
+  t.match(errorsOf({}, {
+    requests: { '1st': named, 'a-b': named, r: named, 'a.b': named }, roles: {}, tokens: [{ name: 'x', requests: [] }]
+  }).map((line) => line.split(':')[0]), [
+    'tokens.0.sha256', 'requests.1st', 'requests.a-b', 'requests.a.b', 'requests.r.as'
+  ], 'each invalid name has its line')
+  const wrong: Array<[object, string]> = [
+    [{ ...role, permissions: ['read'] }, 'roles.front.permissions.0: must be'],
+    [{ ...role, for: 'tokens' }, 'roles.front.for: must be'],
+    [{ ...role, requests: '*' }, 'roles.front.requests: is not allowed'],
+    [{ ...role, databases: { shp: '*' } }, 'roles.front.databases.shp: is not']
+  ]
+  for (const [front, line] of wrong) {
+    const lines = errorsOf({ as: 'front', body: select }, {
+      roles: { front }, tokens: [{ name: 'website', sha256: 'a'.repeat(64), requests: ['r'] }]
+    })
+    t.match(lines, [new RegExp(`^${line}`)], 'what a wrong role causes has no line of its own')
+  }
+  t.match(errorsOf({ as: 'front', body: select }, { roles: ['front'] }), [/^roles: must be/])
   t.match(errorsOf({
     description: 'x'.repeat(2001), body: select
   })[0], /^requests\.r\.description: must be a string of 0 to 2000 characters/)

@@ -29,7 +29,7 @@ function define (table: string, body: Body, places: readonly Place['path'][]): N
   const inBody = places.reduce<any>((changed, path, index) => withValue(changed, path, { $param: `p${index}` }), body)
   const parameters = Object.fromEntries(places.map((_path, index) => [`p${index}`, {}]))
   const requests = readRequests(errors, { r: { database: 'shop', table, parameters, body: inBody } }, {
-    databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Set(), limits
+    databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Map(), isInvalidRole: () => false, limits
   })
   return errors.length === 0 ? requests.get('r') : undefined
 }

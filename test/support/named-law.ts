@@ -71,7 +71,7 @@ function attempt<Value> (run: () => Value): Value | undefined {
 function toRequest (definition: Definition): NamedRequest | undefined {
   const errors: string[] = []
   const requests = readRequests(errors, { r: definition }, {
-    databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Set(), limits
+    databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Map(), isInvalidRole: () => false, limits
   })
   return errors.length === 0 ? requests.get('r') : undefined
 }
