@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { hasMany, isCrowded, isObject, type RawNumber } from '../json/exact-json.ts'
 import { clampNumbers, toNumber } from '../request/check-body.ts'
-import { createToolServer, type Sdk, type Tools } from './tools.ts'
+import { createToolServer, type Sdk, type Tools, wrapArguments } from './tools.ts'
 import type { Principal } from './tool.ts'
 
 /** The codes of errors that are answered before the implementation of the protocol sees a message. */
@@ -10,9 +10,9 @@ export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
 
 /**
- * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool. Changes `message`, but
- * only its upper levels, because a message may be nested as deeply as it is long. Refuses what the implementation would
- * answer wrongly: it would round an `id`.
+ * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool, which `wrapArguments`
+ * keeps. Changes `message`, but only its upper levels, because a message may be nested as deeply as it is long.
+ * Refuses what the implementation would answer wrongly: it would round an `id`.
  */
 export function readMessage (
   message: unknown
@@ -31,6 +31,7 @@ export function readMessage (
   if (!isObject(params)) return { message }
   clampNumbers(params)
   clampNumbers(params['_meta'])
+  if (isObject(params['arguments'])) params['arguments'] = wrapArguments(params['arguments'])
   return { message }
 }
 

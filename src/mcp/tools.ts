@@ -157,6 +157,11 @@ export async function loadSdk<T> (load: () => Promise<T>): Promise<T> {
   }
 }
 
+interface Wrapped { readonly sent: Arguments }
+
+/** The implementation copies the arguments of a tool without `__proto__`, but not what they contain. */
+export const wrapArguments = (sent: Arguments): Wrapped => ({ sent })
+
 /** Creates the server of one connection or one request. */
 export function createToolServer (
   { Server, ProtocolError, ProtocolErrorCode }: Sdk,
@@ -178,7 +183,7 @@ export function createToolServer (
         const names = (await tools.list(principal.grant())).map((tool) => tool.name).join(', ')
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}; the tools are ${names}`)
       }
-      return await tools.call(name, args as Arguments, principal)
+      return await tools.call(name, (args as Partial<Wrapped>).sent ?? {}, principal)
     }
   )
   return server

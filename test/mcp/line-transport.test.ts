@@ -61,9 +61,9 @@ t.test('numbers in arguments are exact, others are ordinary', async (t) => {
   )
   await until('it is received', () => received.length === 1)
   const [message] = received as [any]
-  t.equal(JSON.stringify(message.params.arguments), '{"id":9007199254740993,"n":52.0}')
+  t.equal(JSON.stringify(message.params.arguments.sent), '{"id":9007199254740993,"n":52.0}')
   t.same([message.id, message.params._meta.progressToken], [1, 1])
-  await transport.send({ jsonrpc: '2.0', id: 1, result: { structuredContent: message.params.arguments } })
+  await transport.send({ jsonrpc: '2.0', id: 1, result: { structuredContent: message.params.arguments.sent } })
   t.same(written, ['{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"id":9007199254740993,"n":52.0}}}'])
 })
 

@@ -8,7 +8,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { get, validate } from '../support/documents.ts'
-import { connectTo, send } from '../support/mcp.ts'
+import { callOf, connectTo, send } from '../support/mcp.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { runRowQuery } from '../support/row-query.ts'
 import { onEachEngine, startService, TOKEN, type Answer } from '../support/service.ts'
@@ -259,6 +259,12 @@ await onEachEngine(t, 'named requests are tools', {
   t.match(await call('find', { size: 51 }), {
     isError: true, result: { code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/size' }] }
   })
+  for (const args of ['{"__proto__": 1}', '{"size": 1, "__proto__": {"size": 2}}']) {
+    const { json } = await send(service, callOf('find', args), { token: 'website' })
+    t.match(json.result, {
+      isError: true, structuredContent: { code: 'INVALID_BODY', details: [{ path: '/__proto__' }] }
+    }, 'arguments are those that were sent')
+  }
   t.match(await call('broken', { x: 1 }), { isError: true, result: { code: 'BROKEN_DEFINITION' } })
   await t.rejects(
     call('own', { sku: 'MUG-1' }), /Unknown tool/, 'one that the caller may not call is as one that is not there'
