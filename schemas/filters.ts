@@ -123,8 +123,11 @@ export const MATCH_LENGTH = 1000
 export type CombinatorName = keyof typeof COMBINATORS
 export type CombinatorForm = typeof COMBINATORS[CombinatorName]
 
+/** By any name, which may be one that every object has. */
+export const COMBINATOR_FORMS: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
+
 /** Why the combinator at a path of a body is refused, if more than `depth` of them lead there; else undefined. */
 export const findTooDeep = (path: ReadonlyArray<string | number>, depth: number): string | undefined =>
-  path.filter((step) => Object.hasOwn(COMBINATORS, step)).length > depth
+  path.filter((step) => COMBINATOR_FORMS.has(step as string)).length > depth
     ? `is nested deeper than ${depth} levels`
     : undefined

@@ -61,8 +61,9 @@ function runPlan (request: PipelineRequest, plan: Plan, stale: StaleAttempt | un
   return executePlan({ plan, database, sink, record }, request).then((result) => {
     try {
       if (sink?.refusal !== undefined) throw sink.refusal
-      record?.executed(plan.verb === 'select' ? result.rows : result.changed)
-      return { plan, response: verbs[plan.verb].respond(plan, result, sink) }
+      const { counts, respond } = verbs[plan.verb]
+      record?.executed(result[counts])
+      return { plan, response: respond(plan, result, sink) }
     } catch (error) {
       return fail(error)
     }

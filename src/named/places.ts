@@ -1,5 +1,7 @@
 /** The places of parameters follow from the grammar of bodies; `{"$param": …}` is refused everywhere else. */
-import { type CombinatorForm, COMBINATORS, findTooDeep, type OperandForm, OPERATORS } from '../../schemas/filters.ts'
+import {
+  COMBINATOR_FORMS, type CombinatorForm, findTooDeep, type OperandForm, OPERATORS
+} from '../../schemas/filters.ts'
 import type { Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
@@ -142,7 +144,6 @@ const FORMS: Readonly<Record<OperandForm, { readonly whole?: 'value' | 'list', r
 const WITH_WILDCARDS = ['$like', '$nlike']
 
 const operators: ReadonlyMap<string, { readonly operand: OperandForm }> = new Map(Object.entries(OPERATORS))
-const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
 
 function readOperand (holder: Fields, operator: string, path: Path, within: Within, column: string): void {
   const value = holder[operator]
@@ -164,7 +165,7 @@ function readFilters (filters: unknown, path: Path, within: Within): void {
   if (!isObject(filters) || isParameter(filters)) return refuseWithin(filters, path, within)
   for (const [key, value] of Object.entries(filters)) {
     const place = [...path, key]
-    const form = combinators.get(key)
+    const form = COMBINATOR_FORMS.get(key)
     if (form !== undefined) readCombinator({ form, key, value, filters }, place, within)
     else readColumn(filters, key, place, within)
   }

@@ -9,7 +9,7 @@ import {
 import {
   type Field, fieldNamed, FIELDS, followMembers, type Include, MEMBER_NAME, type MemberColumn
 } from '../../schemas/fields.ts'
-import { type CombinatorForm, COMBINATORS } from '../../schemas/filters.ts'
+import { COMBINATOR_FORMS, type CombinatorForm } from '../../schemas/filters.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { MAX_CELLS, MAX_COLUMNS, MAX_LIMIT, MAX_ROWS } from '../../schemas/limits.ts'
 import {
@@ -371,8 +371,6 @@ const refuse = (path: Path, message: string): ServiceError => at(path, invalidBo
 
 const hasMembers = (form: CombinatorForm): boolean => form === 'members' || form === 'counted'
 
-const combinators: ReadonlyMap<string, CombinatorForm> = new Map(Object.entries(COMBINATORS))
-
 const DOLLAR = 36
 
 interface MembersVisitor<T> {
@@ -398,7 +396,7 @@ function findMembers<T> (
   const keys = objectKeys(filters)
   if (keys.length > visitor.left) return visitor.refuse?.([...path, keys[visitor.left] as string])
   for (const key of keys) {
-    const form = key.charCodeAt(0) === DOLLAR ? combinators.get(key) : undefined
+    const form = key.charCodeAt(0) === DOLLAR ? COMBINATOR_FORMS.get(key) : undefined
     if (form === undefined) {
       visitor.left--
       continue
@@ -424,7 +422,7 @@ function isPlain (filters: unknown, most = Infinity): boolean {
   const keys = objectKeys(filters)
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    if (key.charCodeAt(0) === DOLLAR && combinators.has(key)) return false
+    if (key.charCodeAt(0) === DOLLAR && COMBINATOR_FORMS.has(key)) return false
   }
   return keys.length <= most
 }

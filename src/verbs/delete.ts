@@ -13,6 +13,8 @@ import { finishWrite, type Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
 
 export const remove = {
+  counts: 'changed' as const,
+
   plan: (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan =>
     restrictRows(planDelete(body, source, limits)),
 

@@ -102,7 +102,6 @@ export async function answerIn (
   { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer
 ): Promise<{
   readonly answer: string | Buffer
-  /** Returned by a select, or changed by a write. */
   readonly rows: number
 }> {
   const sink = createSink(plan, budget, maxBytes)
@@ -112,7 +111,7 @@ export async function answerIn (
     if (pendingWrite !== undefined && plan.verb !== 'select') {
       await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
     }
-    return { answer, rows: plan.verb === 'select' ? result.rows : result.changed }
+    return { answer, rows: result[verbs[plan.verb].counts] }
   } finally {
     sink?.drop()
   }

@@ -15,6 +15,8 @@ import { select } from './select.ts'
 import { update } from './update.ts'
 
 interface VerbHandler<B extends Body, P extends Plan> {
+  /** The rows that a request counts: those that it returns, or those that it changes. */
+  readonly counts: 'rows' | 'changed'
   /** Plans a checked body, within the rules of the grant. */
   plan (body: B, source: TableSource, limits: PlanLimits): P
   /** `runner`: also of a transaction. `sink`: for the rows of the response. @throws StaleCatalog */

@@ -23,6 +23,8 @@ import { isMoment } from '../types/moment.ts'
 import { withReturnedMembers } from './include.ts'
 
 export const insert = {
+  counts: 'changed' as const,
+
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
     const planned = planInsert(body, source.table, limits.standIns)
     const members = body.include && planReturnedMembers(body.include, { source, limits: counting(limits) })

@@ -17,6 +17,8 @@ import type { Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
 
 export const select = {
+  counts: 'rows' as const,
+
   plan: (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan =>
     restrictRows(planSelect(body, source, limits)),
 

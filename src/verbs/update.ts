@@ -21,6 +21,8 @@ import { withReturnedMembers } from './include.ts'
 import { isKeyed, isOfMany, planKeyedUpdates, runKeyedUpdates } from './keyed-updates.ts'
 
 export const update = {
+  counts: 'changed' as const,
+
   plan (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
     if (isOfMany(body)) return planKeyedUpdates(body, source, limits)
     const plan = restrictUpdate(planUpdate(body, source, limits))

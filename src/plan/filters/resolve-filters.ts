@@ -1,6 +1,6 @@
 /** Combinators are here, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
-import { type CombinatorName, COMBINATORS, findTooDeep } from '../../../schemas/filters.ts'
+import { type CombinatorName, findTooDeep } from '../../../schemas/filters.ts'
 import type { Table, TableSource } from '../../catalog/catalog.ts'
 import type { Pair } from '../../catalog/relations.ts'
 import { at, filtersRequired, invalidBody, type Path, didYouMean, tooManyConditions } from '../../errors.ts'
@@ -136,9 +136,7 @@ const planners: Readonly<Record<CombinatorName, Combinator>> = {
   $match: planMatch
 }
 
-const combinators = new Map<string, Combinator>(
-  Object.keys(COMBINATORS).map((name) => [name, planners[name as CombinatorName]])
-)
+const combinators = new Map<string, Combinator>(Object.entries(planners))
 
 /** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_BODY; TABLE_NOT_FOUND */
 export function planFilters (
