@@ -135,7 +135,7 @@ export function AnswerView ({ unanswered, table, result: { answer, body }, isOld
               />)}
       <div class='bar'>
         {rows !== undefined && memberOf(body, 'verb') === 'select' && <Pages paging={paging} />}
-        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted took'> {Math.round(answer.took)} ms</span>{isOld && <span class='muted'> · the request has changed: press Run</span>}</span>
+        <span class='count' role='status'>{data === undefined ? '' : rows === undefined || memberOf(data, 'count') === undefined ? describeWrite(data) : describeRows(rows.length, { total: memberOf(data, 'total'), bound: memberOf(body, 'total'), first: paging.first })}<span class='muted took'> {Math.round(answer.took)} ms</span>{isOld && unanswered === undefined && <span class='muted'> · the request has changed: press Run</span>}</span>
         {selected.size > 0 && (
           <span class='buttons' role='group' aria-label='Selected rows'>
             <b>{selected.size} selected</b>

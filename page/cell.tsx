@@ -14,13 +14,19 @@ export const shownText = (value: Json): string => typeof value === 'string' ? va
 const COLORS = 8
 const MAX_PILL = 24
 
+/** The words of columns that had few: a page with few rows shows them as those before. */
+const known = new WeakMap<Column, ReadonlySet<string>>()
+
 /** The colors of the few values of a column; undefined if it has many, or if they are no words. */
 export function colorsOf (column: Column | undefined, values: ReadonlyArray<Json | undefined>): ReadonlyMap<string, number> | undefined {
   const texts = values.filter((value) => typeof value === 'string')
   if (column === undefined || column.kind !== 'text' || column.isKey || column.references !== undefined || column.isBytes || column.takesNow.filters) return undefined
-  const found = [...new Set(texts)].sort()
-  const isFew = column.members !== undefined ? true : found.length <= COLORS && texts.length >= 6 && found.length <= texts.length / 3
+  const before = known.get(column)
+  const found = [...new Set([...before ?? [], ...texts])].sort()
+  const isFew = column.members !== undefined || (found.length <= COLORS && (before !== undefined || (texts.length >= 6 && found.length <= texts.length / 3)))
   const words = column.members ?? found
+  if (isFew) known.set(column, new Set(words))
+  else known.delete(column)
   if (!isFew || words.some((word) => word === '' || word.length > MAX_PILL || /[\n\r\t]|^\s|\s$/.test(word))) return undefined
   const taken = new Set<number>()
   return new Map(words.map((word, index) => {

@@ -70,7 +70,7 @@ export function measure (names: readonly string[], rows: readonly JsonObject[], 
     const shown = column?.takesNow.filters === true ? texts.map((text) => text.slice(0, 16)) : column?.isBytes === true ? ['png, 100.0 kB'] : texts
     const values = Math.max(0, ...[...new Set(shown)].map(widthOf)) + (named.has(name) ? NAMED : 0) + (column?.kind === 'text' ? 16 : 0)
     // the names are bold, and have room for an arrow and a menu
-    const head = widthOf(name) * 1.1 + 2 * ICON + (column?.isKey === true ? ICON : 0)
+    const head = widthOf(name) * 1.1 + 2.5 * ICON + (column?.isKey === true ? ICON : 0)
     return [name, Math.ceil(Math.min(MOST, Math.max(LEAST, values + BESIDE, head + BESIDE)))]
   }))
 }

@@ -28,7 +28,7 @@ export function ColumnMenu ({ table, column, body, columns, layout, setLayout, o
   const shown = arrange(columns, layout)
   const sort = (descends: boolean, nulls?: string): void => onBody(withOrder(body, [{ name, descends, ...nulls !== undefined && { nulls } }], table.hasPositions))
   return (
-    <Menu label='Column menu' icon='down'>
+    <Menu label='Column menu' icon='more'>
       {(close) => {
         const item = (text: string, icon: Parameters<typeof Icon>[0]['name'], act: () => void, isOff = false) => <button type='button' class='item' disabled={isOff} onClick={() => { close(); act() }}><Icon name={icon} />{text}</button>
         return (

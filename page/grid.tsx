@@ -194,7 +194,12 @@ export function Grid (props: GridProps) {
   }
 
   const width = openWidth + columns.reduce((sum, name) => sum + widthOf(name), 0)
-  const numeric = useMemo(() => new Set(columns.filter((name) => !names.has(name) && isNumeric(known.get(name), rows.find((row) => memberOf(row, name) !== null)?.[name]))), [columns, rows, names])
+  // before the names are there: what comes later moves nothing
+  const named = useMemo(() => new Set(table?.shownNames().map(({ relation: { on } }) => on[0]?.[0])), [table])
+  const numeric = useMemo(() => new Set(columns.filter((name) => !named.has(name) && isNumeric(known.get(name), rows.find((row) => memberOf(row, name) !== null)?.[name]))), [columns, rows, named])
+  // what is left of the card goes to texts, in proportion: numbers, times and check marks stay together
+  const growing = new Set(columns.filter((name) => widths?.[name] === undefined && !numeric.has(name) && !isNarrowKind(known.get(name))))
+  const grown = [...growing].reduce((sum, name) => sum + widthOf(name), 0)
   const span = columns.length + (panel === undefined ? 0 : 1)
   const lines: ComponentChildren[] = []
   const drawn = [...Array.from({ length: count }, (_, index) => first + index), ...openIndex >= 0 && (openIndex < first || openIndex >= first + count) ? [openIndex] : []].filter((index) => index < rows.length).sort((one, other) => one - other)
@@ -223,7 +228,7 @@ export function Grid (props: GridProps) {
       <table role='grid' aria-rowcount={rows.length + 1} aria-label={label} style={{ width: `${width}px` }}>
         <colgroup>
           {panel !== undefined && <col style={{ width: `${openWidth}px` }} />}
-          {columns.map((name) => <col key={name} style={{ width: `${widthOf(name)}px` }} />)}
+          {columns.map((name) => <col key={name} style={{ width: growing.has(name) ? `calc(${widthOf(name)}px + max(0px, var(--inner) - ${width + 1}px) * ${widthOf(name) / grown})` : `${widthOf(name)}px` }} />)}
         </colgroup>
         <thead>
           <tr aria-rowindex={1}>
@@ -390,6 +395,9 @@ function isNumeric (column: Column | undefined, value: Json | undefined): boolea
   if (column === undefined) return typeof value === 'number' || value instanceof Digits || (typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value))
   return column.kind === 'integer' || column.kind === 'number' || column.kind === 'decimal'
 }
+
+/** Whether more room would leave a void beside each value. */
+const isNarrowKind = (column: Column | undefined): boolean => column !== undefined && (column.kind === 'boolean' || column.takesNow.filters || column.isBytes)
 
 interface HeadProps extends Pick<GridProps, 'onOrder' | 'onWidth'> {
   readonly name: string

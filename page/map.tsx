@@ -99,7 +99,7 @@ function Picture ({ tables, counts }: { tables: readonly Table[], counts: Readon
 /** From the side of the table that refers to the other one; a table that refers to itself has a loop. */
 function edgeOf (from: Placed, to: Placed, width: number): string {
   const [y1, y2] = [from.y + HEIGHT / 2, to.y + HEIGHT / 2]
-  if (from === to) return `M${from.x + width} ${y1 - 8}c28 -10 28 26 2 16`
+  if (from === to) return loopOf(from, width)
   if (from.x > to.x) {
     const [x1, x2] = [from.x, to.x + width + 2]
     const bend = Math.max(24, (x1 - x2) / 2)
@@ -110,9 +110,13 @@ function edgeOf (from: Placed, to: Placed, width: number): string {
   return `M${x1} ${y1}C${bend} ${y1} ${bend} ${y2} ${x2} ${y2}`
 }
 
+/** Over the upper corner on the right: no other edge is there. */
+const loopOf = ({ x, y }: Placed, width: number): string => `M${x + width - 28} ${y}c0 -14 40 -14 40 2c0 6 -4 6 -10 6`
+
 /** From the top of the table that refers to the other one, which is above it; or along the side. */
 function edgeUp (from: Placed, to: Placed, width: number): string {
-  if (from === to || from.y <= to.y) return `M${from.x + width} ${from.y + HEIGHT / 2 - 8}c18 -8 18 24 ${to.x - from.x + 2} ${to.y - from.y + 16}`
+  if (from === to) return loopOf(from, width)
+  if (from.y <= to.y) return `M${from.x + width} ${from.y + HEIGHT / 2 - 8}c18 -8 18 24 ${to.x - from.x + 2} ${to.y - from.y + 16}`
   const [x1, y1, x2, y2] = [from.x + width / 2, from.y, to.x + width / 2, to.y + HEIGHT + 2]
   const bend = Math.max(16, (y1 - y2) / 2)
   return `M${x1} ${y1}C${x1} ${y1 - bend} ${x2} ${y2 + bend} ${x2} ${y2}`

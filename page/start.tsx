@@ -33,7 +33,7 @@ export function ColorScheme () {
     setScheme(chosen)
     writeSetting(chosen === 'system' ? undefined : chosen)
   }
-  return <Choice label='Colors' value={scheme} options={SCHEMES.map((name) => [name, { system: 'Auto', light: 'Light', dark: 'Dark' }[name]])} onChoice={choose} />
+  return <Choice label='Colors' value={scheme} options={SCHEMES.map((name) => [name, { system: 'Auto theme', light: 'Light theme', dark: 'Dark theme' }[name]])} onChoice={choose} />
 }
 
 function readSetting (): string | null {

@@ -45,7 +45,7 @@ export function TextPanel ({ path, table, text, onText, mistake, writers }: Text
       {tab === 'Body'
         ? (
           <>
-            <textarea class='body' aria-label='Request body' aria-invalid={mistake !== undefined} spellcheck={false} rows={Math.min(34, Math.max(9, text.split('\n').length + 1))} value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+            <textarea class='body' aria-label='Request body' aria-invalid={mistake !== undefined} spellcheck={false} rows={Math.min(18, Math.max(9, text.split('\n').length + 1))} value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
             {mistake !== undefined && <p class='mistake'>{mistake}</p>}
           </>
           )

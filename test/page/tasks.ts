@@ -214,10 +214,14 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     t.match(await rows.locator('time').first().innerText(), /^2026-01-10 13:24$/)
     t.equal(await rows.locator('.sign').first().innerText(), '··', 'spaces at the end')
     t.ok(await rows.locator('.yes').count() > 0 || isNarrow)
+    await search('spaces')
+    await shows(/^Rows 1–1 of 1/)
+    t.match(await rows.locator('.pill').first().innerText(), 'new', 'also in a page of few rows')
   })
   const openMenu = async (rows: Locator, name: string): Promise<void> => {
-    await rows.getByRole('columnheader', { name }).hover()
-    await button(rows.getByRole('columnheader', { name }), 'Column menu').click()
+    const menu = button(rows.getByRole('columnheader', { name }), 'Column menu')
+    t.ok(await menu.evaluate((each: any) => each.checkVisibility({ opacityProperty: true })), 'the menu is seen')
+    await menu.click()
   }
   await t.test('7 images', async (t) => {
     const rows = await open('customers')
