@@ -39,7 +39,7 @@ export abstract class ServiceError extends Error {
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
-  /** Set if the database may have another definition by now, which would accept the request (`lookAgain`). */
+  /** Set on an INVALID_BODY that the catalog has caused (`lookAgain`). */
   declare mayBeNew?: true
   /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/foreign-keys.ts). */
   declare violated?: Violated
@@ -75,7 +75,7 @@ const shorten = <T>(given: T): T | string =>
     ? `${given.slice(0, KEPT)} … ${given.slice(-KEPT)}`.toWellFormed()
     : given
 
-/** The database may have another definition by now, which would accept the request. */
+/** For an INVALID_BODY: the database may have another definition by now, which would accept the request. */
 export function mayBeNew (refusal: ServiceError): ServiceError {
   refusal.mayBeNew = true
   return refusal
@@ -100,10 +100,8 @@ const unknownColumn = define<[column: string, where: string, hint: string]>(
 )
 /** `hint`: the end of the message, such as the name that may be meant (`didYouMean`). */
 export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
-  mayBeNew(unknownColumn(column, where, hint))
-const unfitValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
-/** The column may have got another type, of which no statement tells. */
-export const invalidValue = (column: string, reason: string): ServiceError => mayBeNew(unfitValue(column, reason))
+  unknownColumn(column, where, hint)
+export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
 export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
 export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
 export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')
@@ -136,7 +134,7 @@ const unknownTable = define<[table: string, database: string, hint: string]>(
   'Table "%s" does not exist in database "%s"%s'
 )
 export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
-  mayBeNew(unknownTable(table, database, hint))
+  unknownTable(table, database, hint)
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
 const unknownRequest = define<[name: string, hint: string]>(
   'REQUEST_NOT_FOUND',

@@ -4,7 +4,7 @@ import {
   type TableSource, type UncheckedKey, visibleAmong
 } from '../catalog/catalog.ts'
 import {
-  at, brokenDefinition, didYouMean, findNearest, mayBeNew, type Path, type ServiceError, tableNotFound, withReason
+  at, brokenDefinition, didYouMean, findNearest, type Path, type ServiceError, tableNotFound, withReason
 } from '../errors.ts'
 import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import {
@@ -279,6 +279,6 @@ export function getSeen (seen: Seen, name: string): SeenTables {
 function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
   const table = catalog.tables.get(name)
   const reason = table === undefined ? catalog.broken?.get(name) : undefined
-  if (reason !== undefined) throw mayBeNew(withReason(brokenDefinition(), reason))
+  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
   return table && findGrantedTable(grant, database, catalog, table)
 }

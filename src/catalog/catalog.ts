@@ -257,6 +257,8 @@ export interface Catalog {
    * They may come back.
    */
   readonly missing?: ReadonlyMap<string, Table>
+  /** The tables as this reading has them, if `tables` has some as they were, because what they lose may come back. */
+  readonly found?: ReadonlyMap<string, Table>
   /** When it was read, in milliseconds since 1970. */
   readonly loadedAt: number
 }

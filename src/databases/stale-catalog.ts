@@ -119,7 +119,10 @@ export function createCatalogStore ({
         ))
         if (lacked.size > 0 || isTornNow) readAgain(begin)
         const missing = new Map(Array.from(lacked, ([name, { table }]) => [name, table]))
-        const kept = asked ? { missing } : { tables: new Map([...loaded.tables, ...missing]) }
+        const { tables } = loaded
+        const kept = asked
+          ? { missing }
+          : { tables: new Map([...tables, ...missing]), found: new Map([...missing, ...tables]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
         onRead?.(catalog)
         return catalog
@@ -337,12 +340,18 @@ interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
   look (): Promise<Catalog>
 }
 
+/** Refusals by what the catalog says of the tables, beside those that say so themselves (`mayBeNew`). */
+const BY_CATALOG: ReadonlySet<string> = new Set([
+  'TABLE_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_NOT_WRITABLE', 'MISSING_COLUMN', 'INVALID_VALUE', 'INVALID_ORDER_BY',
+  'FILTERS_REQUIRED', 'NOT_NULL_VIOLATION', 'NOT_SUPPORTED', 'BROKEN_DEFINITION'
+])
+
 /**
- * Plans, at once if the catalog is there and has everything. Before a table, column, key or index is refused that the
- * catalog lacks, the catalog is read once more, so that what is new in the database can be used. If it cannot be read,
- * the catalog that there is decides. `plan` gets the database with the catalog that it must use. @throws what `plan`
- * throws; DATABASE_UNAVAILABLE if it throws this for want of what the last reading lacks, until a second reading has
- * confirmed that
+ * Plans, at once if the catalog is there and accepts the request. Before a request is refused by the catalog, this is
+ * read once more, so that what is new in the database can be used, also where it took the place of something that is
+ * kept until a second reading. If it cannot be read, the catalog that there is decides. `plan` gets the database with
+ * the catalog that it must use. @throws what `plan` throws; DATABASE_UNAVAILABLE if it throws this for want of what the
+ * last reading lacks, until a second reading has confirmed that
  */
 export function lookAgain<D extends Planning, T> (
   database: D,
@@ -363,20 +372,27 @@ async function planAgain<D extends Planning, T> (
   database: D,
   plan: (database: D) => T | Promise<T>
 ): Promise<T> {
+  const planBy = async (catalog: Catalog, tables: Catalog['tables']): Promise<T> => {
+    const other = { ...catalog, tables }
+    return await plan({ ...database, getCatalog: () => other, latestCatalog: () => other })
+  }
   for (let error = refusal, before = first; ;) {
     if (!isServiceError(error)) throw error
-    const found = error.mayBeNew === true ? await database.look().catch(() => before) : before
-    if (found === before) {
-      if (found?.missing === undefined) throw error
-      const complete = { ...found, tables: new Map([...found.tables, ...found.missing]) }
+    const isByCatalog = error.mayBeNew === true || BY_CATALOG.has(error.code)
+    const latest = isByCatalog ? await database.look().catch(() => before) : before
+    if (latest === before) {
+      if (latest === undefined) throw error
+      const { found, missing, tables } = latest
+      if (isByCatalog && found !== undefined) return await planBy(latest, found).catch(() => { throw error })
+      if (missing === undefined) throw error
       try {
-        await plan({ ...database, getCatalog: () => complete, latestCatalog: () => complete })
+        await planBy(latest, new Map([...tables, ...missing]))
       } catch (again) {
         if ((again as ServiceError).code === error.code) throw again
       }
       throw withReason(databaseUnavailable(), 'lost from the catalog a moment ago')
     }
-    before = found
+    before = latest
     try {
       return await plan(database)
     } catch (again) {

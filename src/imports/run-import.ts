@@ -65,6 +65,8 @@ export class Import {
   #line = 0
   #patience = PATIENCE
   #failure: unknown
+  /** Looks whether the table has got the columns of the header. Resolves with the error if it has not. */
+  #header: Promise<unknown> | undefined
   /** When the time limit of the whole ends, as `performance.now()`. */
   #deadline = Infinity
 
@@ -89,8 +91,23 @@ export class Import {
     this.#table = table
     const { format, separator } = request.options
     const parser = this.#parser = format === 'csv' ? new CsvParser(separator) : new NdjsonParser()
-    // before the first batch is complete
-    if (parser instanceof CsvParser) parser.onNames = () => { this.#columnsOf(table, parser) }
+    if (parser instanceof CsvParser) parser.onNames = () => { this.#checkHeader(parser) }
+  }
+
+  /** Before the first batch is complete. Waits only if the table as it was refuses the header. */
+  #checkHeader (parser: CsvParser): void {
+    try {
+      this.#columnsOf(this.#table, parser)
+    } catch {
+      const { access, limits, options: { onConflict } } = this.#request
+      const body = bodyOf([], onConflict)
+      this.#header = Promise.resolve(authorizeAndPlan(access, { body, limits }, ({ table }) => {
+        this.#columnsOf(table, parser)
+      })).catch((refusal: unknown) => {
+        this.fail(refusal)
+        return refusal
+      })
+    }
   }
 
   get bytes (): number {
@@ -136,8 +153,10 @@ export class Import {
         : this.#runBatches(reader))
       record?.executed(this.#counts.inserted + this.#counts.updated)
       return response
-    } catch (error) {
-      this.#reader?.fail(error)
+    } catch (refusal) {
+      this.#reader?.fail(refusal)
+      // rather than what is wrong in the rows below it
+      const error = await this.#header ?? refusal
       if (record != null && options.transaction === 'batch') record.rows = this.#rows
       throw options.transaction === 'whole' || !isServiceError(error) ? error : this.#withCommitted(error)
     } finally {

@@ -1,5 +1,5 @@
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
-import { mayBeNew, unsupported } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import type { Parameter, Value } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
 import { isMoment } from '../types/moment.ts'
@@ -44,8 +44,7 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
         '"returning"'
       : `rows of "${table.name}" cannot be found again: every row needs values of the key, and "set" must not change ` +
         'it, unless the table has an AUTO_INCREMENT column that is not written'
-  const refusal = unsupported('/returning', message)
-  throw conflict === undefined ? mayBeNew(refusal) : refusal
+  throw unsupported('/returning', message)
 }
 
 /** The key named by `onConflict`, unless the upsert changes it: only this key also finds rows that exist. */

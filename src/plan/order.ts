@@ -2,7 +2,7 @@ import type { SelectBody } from '../../schemas/body.ts'
 import { MAX_COLUMNS } from '../../schemas/limits.ts'
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import {
-  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, pointer, unsupported
+  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, type Path, pointer, unsupported
 } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { describeType, type Positions, type Value } from '../types/column-type.ts'
@@ -365,11 +365,11 @@ function planAfter (
   requirePageable(asked)
   const key = findKey(table)
   if (key === undefined) {
-    throw mayBeNew(unsupported(
+    throw unsupported(
       '/after',
       `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use ` +
       '"offset", or add such a key'
-    ))
+    )
   }
   const order = completeOrder(asked, key)
   requirePageable(order)

@@ -1,6 +1,6 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import { baseTable, type Column, type ForeignKey, type TableSource } from '../catalog/catalog.ts'
-import { mayBeNew, unsupported } from '../errors.ts'
+import { unsupported } from '../errors.ts'
 import { withCheck } from '../execute/after-write.ts'
 import { countUpdated, runChange } from '../execute/change.ts'
 import type { Runner } from '../execute/runner.ts'
@@ -91,8 +91,8 @@ function movesRelated ({ table, assignments, condition }: UpdatePlan): boolean {
 function getUpdateKey ({ table, assignments }: UpdatePlan): readonly Column[] {
   const key = findUpdateKey(table, assignments)
   if (key !== undefined) return key
-  throw mayBeNew(unsupported(
+  throw unsupported(
     '/returning',
     `table "${table.name}" has no unique key that identifies the updated rows: add one, or leave out "returning"`
-  ))
+  )
 }

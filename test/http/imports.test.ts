@@ -221,6 +221,7 @@ await test('what is refused names its place and line', async (t, service) => {
     ['sku,meta\na,"{""a"":1,""a"":2}"\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
     ['stock\n1\n', 400, 'MISSING_COLUMN', [{ path: '/data/0/sku', line: 2 }]],
     ['sku,nope\na,1\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/0/nope', line: 1 }]],
+    ['sku,nope\na\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/0/nope', line: 1 }]],
     ['sku;stock\na;1\n', 400, 'COLUMN_NOT_FOUND', [
       { message: /cells seem to be separated by ";": send them with \?separator=;$/, line: 1 }
     ]],

@@ -1,6 +1,8 @@
 /** Tables, columns, keys and indexes that are new in the database: they are looked for before a request is refused. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { movableClock } from '../support/clock.ts'
+import { callOf, send } from '../support/mcp.ts'
 import { onEachEngine, TOKEN } from '../support/service.ts'
 
 const keyless = ['select', 'update', 'insert'].map((verb) => `create table keyless_${verb} (n int not null)`)
@@ -59,4 +61,96 @@ await onEachEngine(t, 'what was created a ' +
   ])
   t.match(loaded, { data: { inserted: 1 } }, 'a table of an import')
   for (const [index, name] of Object.keys(cases).entries()) t.same(answers[index]?.json.error, undefined, name)
+})
+
+/** In milliseconds: how often the catalog is read depends on how long that takes. */
+const APART = 10_000
+const renamed = 'alter table @ rename column a to b'
+const becomes = (column: string, type: string): string[] => [
+  `alter table @ drop column ${column}`, `alter table @ add column ${column} ${type} null`
+]
+/**
+ * What takes the place of something else in a table `@`, and a request that only the new definition accepts. A table is
+ * there as it was until a second reading, because what it has lost may come back.
+ */
+const REPLACED: Record<string, readonly [changes: readonly string[], body: object]> = {
+  'a renamed column, selected': [[renamed], { verb: 'select', columns: ['id', 'b'] }],
+  'a renamed column in filters': [[renamed], { verb: 'delete', filters: { b: 1 } }],
+  'a renamed column in an order': [[renamed], { verb: 'select', orderBy: 'b' }],
+  'a renamed column in groups': [[renamed], { verb: 'select', groupBy: ['b'] }],
+  'a renamed column in an insert': [[renamed], { verb: 'insert', data: [{ id: 5, b: 1 }] }],
+  'a renamed column in an update of many rows': [
+    [renamed], { verb: 'update', key: ['id'], filters: {}, data: [{ id: 1, b: 1 }] }
+  ],
+  'a renamed column in "returning"': [
+    [renamed], { verb: 'update', data: { s: 'z' }, filters: { id: 1 }, returning: ['b'] }
+  ],
+  'a column in place of one that was dropped': [
+    ['alter table @ drop column a', 'alter table @ add column b int null'], { verb: 'select', filters: { b: null } }
+  ],
+  'a required column that was dropped': [['alter table @ drop column a'], { verb: 'insert', data: { id: 5 } }],
+  'a required column that may be left out': [becomes('a', 'int'), { verb: 'insert', data: { id: 5 } }],
+  'a column that may be NULL': [becomes('a', 'int'), { verb: 'insert', data: { id: 5, a: null } }],
+  'a condition that says something where a column may be NULL': [
+    becomes('a', 'int'), { verb: 'delete', filters: { a: { $null: false } } }
+  ],
+  'a column of another type, beside one that was dropped': [
+    [...becomes('s', 'int'), 'alter table @ drop column u'], { verb: 'select', filters: { s: 5 } }
+  ],
+  'a longer column': [becomes('s', 'varchar(20)'), { verb: 'insert', data: { id: 5, a: 1, s: 'longer text' } }],
+  'a column that is not computed any more': [becomes('g', 'int'), { verb: 'insert', data: { id: 5, a: 1, g: 5 } }],
+  'a type that has an order': [becomes('j', 'int'), { verb: 'select', orderBy: 'j' }]
+}
+
+const replaced = Array.from({ length: Object.keys(REPLACED).length + 8 }, (_, index) =>
+  `create table t${index} (id int not null primary key, a int not null, s varchar(5) null, u int null, j json null,
+    g int generated always as (id + 1) virtual)`)
+const grant = { permissions: ['select', 'insert'], databases: '*' } as const
+
+await onEachEngine(t, 'what takes the place of something else is found by the first request for it, on every way', {
+  schema: () => replaced,
+  options: {
+    mcp: {},
+    requests: {
+      named: { database: 'shop', table: 't0', body: { verb: 'select', columns: ['b'] } },
+      several: { database: 'shop', body: { operations: [{ table: 't1', verb: 'select', columns: ['b'] }] } }
+    }
+  }
+}, async (t, service) => {
+  const { post, operate, sql, server } = service
+  const clock = movableClock(t)
+  const body = { verb: 'select', columns: ['b'] } as const
+  const inject = async (url: string, payload: string | object, headers = {}): Promise<number> =>
+    (await server.app.inject({
+      method: 'POST', url: `/api/${url}`, headers: { authorization: `Bearer ${TOKEN}`, ...headers }, payload
+    })).statusCode
+  const ways: Record<string, (table: string) => Promise<unknown>> = {
+    'a named request': async () => await inject('requests/named', {}),
+    'named operations': async () => await inject('requests/several', {}),
+    operations: async (table) => (await operate([{ table, ...body }])).status,
+    'a stream': async (table) => await inject(`shop/${table}`, body, { accept: 'text/csv' }),
+    'an import': async (table) => await inject(`shop/${table}`, 'id,b\n1,1\n', { 'content-type': 'text/csv' }),
+    'a tool': async (table) => {
+      const { json } = await send(service, callOf('select', { database: 'shop', table, columns: ['b'] }))
+      return json.result.isError === true ? json.result : 200
+    },
+    'in process': async (table) => {
+      await server.rows.execute({ database: 'shop', table, body, grant })
+      return 200
+    },
+    'a transaction in process': async (table) => {
+      await server.rows.transaction('shop', async (tx) => { await tx.execute({ table, body, grant }) })
+      return 200
+    }
+  }
+  const cases = [
+    ...Object.entries(ways).map(([name, way]) => [name, [renamed], way] as const),
+    ...Object.entries(REPLACED).map(([name, [changes, body]]) =>
+      [name, changes, async (table: string) => (await post(table, body)).status] as const)
+  ]
+  for (const [index, [name, changes, ask]] of cases.entries()) {
+    for (const change of changes) await sql(change.replace('@', `t${index}`))
+    clock.pass(APART)
+    t.equal(await ask(`t${index}`), 200, name)
+  }
 })

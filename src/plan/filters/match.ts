@@ -143,8 +143,8 @@ const RELEVANCE = computedDoubleType()
 export function requireSearchKey ({ table, condition }: UpdatePlan | DeletePlan): void {
   const [match] = matchesIn(condition)
   if (match === undefined || traitsOf(table).searchesInWrites || findSearchKey(table) !== undefined) return
-  throw mayBeNew(unsupported(
+  throw unsupported(
     pointer(...match.path.slice(0, -1)),
     `table "${table.name}" has no unique key of NOT NULL columns, which a write needs to find the rows of "$match"`
-  ))
+  )
 }
