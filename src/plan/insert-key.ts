@@ -37,7 +37,7 @@ export function withInsertKey (plan: InsertPlan): InsertPlan {
   // a trigger may give the row another key
   const mayMove = conflict !== undefined && (altersNew || altersChanged)
   if (key !== undefined && (number === undefined || !mayMove)) return Object.freeze({ ...plan, key })
-  if (number !== undefined) return Object.freeze({ ...plan, isNumbered: true as const, key: [number] })
+  if (number !== undefined) return Object.freeze({ ...plan, isFoundByNumber: true as const, key: [number] })
   const message =
     conflict === undefined
       ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out ` +
