@@ -6,15 +6,16 @@ import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import { requirePermissions } from '../access/permissions.ts'
-import { didYouMean, isServiceError, type Path } from '../errors.ts'
+import { didYouMean, filtersRequired, isServiceError, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
 import { clampNumbers, createBodyCheck, createOperationsCheck } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
 import { copyJson } from '../request/copy-json.ts'
-import { isNow, readOffset } from '../types/moment.ts'
-import { type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody } from './places.ts'
+import {
+  contains, type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody, requireNow
+} from './places.ts'
 
 export interface Declared {
   readonly name: string
@@ -142,6 +143,7 @@ class Reader {
     this.#checkBody(body)
     if (this.errors.length > 0) return undefined
     const parts = partsOf(body, table, this.#known.limits.depth)
+    for (const [index, { body }] of parts.entries()) this.#checkLimits(body, this.#pathOf(index))
     const declared = this.#declare(found)
     const list = [...declared.values()]
     const isRead = parts.every(({ body: { verb, lock } }) => verb === 'select' && lock !== true)
@@ -237,6 +239,20 @@ class Reader {
     this.#refuse(['body', ...stepsOf(detail.path)], detail.message)
   }
 
+  #pathOf (part: number): Path {
+    return this.#options.table === undefined ? ['body', 'operations', part] : ['body']
+  }
+
+  /** What the planner refuses in every table. */
+  #checkLimits (body: BodyInTransaction, path: Path): void {
+    const { verb } = body
+    const most = this.#known.limits.offset
+    const isLarge = verb === 'select' && typeof body.offset === 'number' && body.offset > most
+    const needsFilters = verb === 'delete' || (verb === 'update' && body.key === undefined)
+    if (isLarge) this.#refuse([...path, 'offset'], `must be from 0 to ${most}`)
+    if (needsFilters && selectsAll(body.filters)) this.#refuse([...path, 'filters'], filtersRequired(verb).message)
+  }
+
   #declare (found: ReadonlyMap<string, readonly Place[]>): ReadonlyMap<string, Declared> {
     return new Map(Object.entries(this.#options.parameters ?? {}).map(([name, options], index): [string, Declared] => {
       const places = found.get(name) ?? []
@@ -275,7 +291,7 @@ class Reader {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
       return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
     }
-    if (isNow(value)) this.#checkNow(value.$now, [...path, '$now'])
+    requireNow(value, path, { refuse: (...line) => this.#refuse(...line) })
     for (const { field, isData, isKey, operator } of places) {
       const values = isList ? value as readonly unknown[] : [value]
       if (field === 'after') {
@@ -287,14 +303,6 @@ class Reader {
       } else if (values.includes(null) && (!isData || isKey === true)) {
         this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
       } else if (value === '' && isPart(operator)) this.#refuse(path, 'must not be empty')
-    }
-  }
-
-  #checkNow (operand: unknown, path: Path): void {
-    try {
-      readOffset(operand)
-    } catch (error) {
-      this.#refuse(path, (error as Error).message)
     }
   }
 
@@ -313,7 +321,7 @@ class Reader {
   /** With the rights of a role, all columns are named, for a later one must not show itself. */
   #checkRights (role: Grant, { table, body, others }: Part, index: number): void {
     const { database, as } = this.#options
-    const path = this.#options.table === undefined ? ['body', 'operations', index] : ['body']
+    const path = this.#pathOf(index)
     const permissions = permissionsOn(role, database, table)
     try {
       if (permissions.size === 0) throw new Error(`the role "${as}" has no permission on table "${table}"`)
@@ -352,10 +360,15 @@ const MAX_DEPTH = 200
 const isDeep = (value: unknown, left = MAX_DEPTH): boolean => typeof value === 'object' && value !== null &&
   (left === 0 || Object.values(value).some((each) => isDeep(each, left - 1)))
 
-function contains (value: unknown, is: (value: unknown) => boolean): boolean {
-  if (is(value)) return true
-  return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, is))
-}
+/** Whether the filters restrict nothing in any table. */
+const selectsAll = (filters: unknown): boolean => isObject(filters) &&
+  Object.entries(filters).every(([key, value]) => {
+    if (key === '$and') return (value as unknown[]).every(selectsAll)
+    if (key === '$or') return (value as unknown[]).some(selectsAll)
+    const operators = isObject(value) ? Object.entries(value) : []
+    return operators.length > 0 && operators.every(([name, operand]) =>
+      name === '$nin' && Array.isArray(operand) && operand.length === 0)
+  })
 
 /** A copy with the same parameters and numbers. `replace`: may return what stands in place of a value. */
 export function copyTree (tree: unknown, replace: (value: unknown, key: string) => unknown = (value) => value): any {

@@ -16,7 +16,7 @@ import { type Counted, lockRows, type RequestLimits, requireUndoable, startCount
 import { inOperation } from '../request/check-body.ts'
 import { createPlan } from '../verbs/index.ts'
 import { bodiesIn, bodyOf } from './bodies.ts'
-import { type NamedRequest, STAND_INS } from './definition.ts'
+import { type Declared, type NamedRequest, STAND_INS } from './definition.ts'
 import { AnyParameters, defaultsOf, Parameters, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
@@ -28,7 +28,7 @@ interface ToPlan {
   readonly keepsData?: boolean
   /** In the order of the request; parameters without a value leave holes. */
   readonly known: ReadonlyArray<Supplied | undefined>
-  readonly fieldOf: (place: Place, holes: Holes) => unknown
+  readonly fieldOf: (place: Place, holes: Holes, declared: Declared) => unknown
 }
 
 interface PlannedPart {
@@ -47,8 +47,8 @@ export function planParts (
 ): { readonly parts: readonly PlannedPart[], readonly counted: Counted } {
   const isOperation = request.table === undefined
   const all = sources.map(() => new Holes())
-  const fields = request.fields.filter(({ declared: { name } }) => !omitted.has(name)).map(({ place }) =>
-    ({ place, value: fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes) }))
+  const fields = request.fields.filter(({ declared: { name } }) => !omitted.has(name)).map(({ place, declared }) =>
+    ({ place, value: fieldOf(place, all[isOperation ? place.path[1] as number : 0] as Holes, declared) }))
   const counted = startCount()
   const parts = bodiesIn(request, bodyOf(request, omitted, fields, keepsData)).map(([body], index): PlannedPart => {
     const holes = all[index] as Holes
@@ -73,7 +73,8 @@ function planWithDefaults (
   sources: readonly TableSource[],
   { omitted = new Set(), ...others }: Pick<ToPlan, 'limits' | 'keepsData'> & Partial<Pick<ToPlan, 'omitted'>>
 ): Plan[] {
-  const fieldOf = ({ field }: Place): unknown => field && STAND_INS.get(field)
+  const fieldOf = ({ field }: Place, _holes: Holes, { default: otherwise }: Declared): unknown =>
+    otherwise === undefined ? field && STAND_INS.get(field) : otherwise.value
   const known = defaultsOf(request)
   return planParts(request, sources, { ...others, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }

@@ -1,11 +1,12 @@
 /** The places of parameters follow from the grammar of bodies; `{"$param": …}` is refused everywhere else. */
 import {
-  COMBINATOR_FORMS, type CombinatorForm, findTooDeep, type OperandForm, OPERATORS
+  COMBINATOR_FORMS, type CombinatorForm, type FilterOperator, findTooDeep, type OperandForm, OPERATORS
 } from '../../schemas/filters.ts'
-import type { Path } from '../errors.ts'
+import { didYouMean, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
 import { readReference } from '../plan/references.ts'
+import { isNow, readOffset } from '../types/moment.ts'
 
 /** Whether the operator looks for a part of a text. */
 export const isPart = (operator: string | undefined): boolean =>
@@ -84,14 +85,35 @@ function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'
   for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
 }
 
-/** A reference must lead to an earlier operation. */
-function requireBack (value: unknown, path: Path, { operation, refuse }: Finder): void {
-  if (operation === undefined) return
+export function contains (value: unknown, is: (value: unknown) => boolean): boolean {
+  if (is(value)) return true
+  return typeof value === 'object' && value !== null && Object.values(value).some((each) => contains(each, is))
+}
+
+/** A value that is not what can stand here, whatever the column is. */
+function refuseForm (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>, reason: string): void {
+  if (contains(value, isParameter)) refuseWithin(value, path, finder)
+  else finder.refuse(path, reason)
+}
+
+function tryToRead (read: () => unknown, path: Path, { refuse }: Pick<Finder, 'refuse'>): void {
   try {
-    readReference(value, operation, path)
+    read()
   } catch (error) {
     refuse(path, (error as Error).message)
   }
+}
+
+/** A reference must lead to an earlier operation. */
+function requireBack (value: unknown, path: Path, finder: Finder): void {
+  const { operation } = finder
+  if (operation !== undefined) tryToRead(() => readReference(value, operation, path), path, finder)
+}
+
+/** `{"$now": …}` must be a time, where no column takes it as a value. */
+export function requireNow (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
+  if (!isNow(value) || contains(value, isParameter)) return
+  tryToRead(() => readOffset(value.$now), [...path, '$now'], finder)
 }
 
 /**
@@ -140,29 +162,52 @@ const FORMS: Readonly<Record<OperandForm, { readonly whole?: 'value' | 'list', r
   paths: {}
 }
 
+/** What every column expects. */
+const EXPECTED: Partial<Record<OperandForm, { readonly text: string, readonly is: (value: unknown) => boolean }>> = {
+  values: { text: 'a list of values', is: Array.isArray },
+  pair: { text: 'a list of two values', is: Array.isArray },
+  boolean: { text: 'true or false', is: (value) => typeof value === 'boolean' }
+}
+
 /** Patterns whose characters have a meaning. */
 const WITH_WILDCARDS = ['$like', '$nlike']
 
-const operators: ReadonlyMap<string, { readonly operand: OperandForm }> = new Map(Object.entries(OPERATORS))
+const operators: ReadonlyMap<string, FilterOperator> = new Map(Object.entries(OPERATORS))
 
 function readOperand (holder: Fields, operator: string, path: Path, within: Within, column: string): void {
   const value = holder[operator]
   const form = operators.get(operator)
+  if (form === undefined && operator !== '$case') {
+    const hint = didYouMean(operator, operators.keys(), `; use one of ${[...operators.keys()].join(', ')}`)
+    return refuseForm(value, path, within, `"${operator}" is not an operator${hint}`)
+  }
   const { whole, entries } = form === undefined || WITH_WILDCARDS.includes(operator) ? {} : FORMS[form.operand]
   if (isParameter(value) && whole !== undefined) {
     return take(holder, operator, path, within, { column, operator, isList: whole === 'list' })
   }
+  if (form?.needs === 'order') requireNow(value, path, within)
   if (Array.isArray(value) && entries === true) return readEntries(value, path, within, { column, operator })
+  const expected = form === undefined ? undefined : EXPECTED[form.operand]
+  if (expected?.is(value) === false) return refuseForm(value, path, within, `expected ${expected.text}`)
   requireBack(value, path, within)
   refuseWithin(value, path, within)
 }
 
 function readEntries (list: unknown[], path: Path, within: Within, place: Partial<Place>): void {
-  for (const index of list.keys()) take(list, index, [...path, index], { ...within, mayLack: false }, place)
+  if (place.operator === '$between' && (list.length !== 2 || list.includes(null))) {
+    return refuseForm(list, path, within, 'expected a list of two values')
+  }
+  for (const index of list.keys()) {
+    if (place.operator === '$between') requireNow(list[index], [...path, index], within)
+    take(list, index, [...path, index], { ...within, mayLack: false }, place)
+  }
 }
 
 function readFilters (filters: unknown, path: Path, within: Within): void {
-  if (!isObject(filters) || isParameter(filters)) return refuseWithin(filters, path, within)
+  if (filters === undefined) return
+  if (!isObject(filters) || isParameter(filters)) {
+    return refuseForm(filters, path, within, 'must be an object of filters')
+  }
   for (const [key, value] of Object.entries(filters)) {
     const place = [...path, key]
     const form = COMBINATOR_FORMS.get(key)
@@ -171,14 +216,16 @@ function readFilters (filters: unknown, path: Path, within: Within): void {
   }
 }
 
-/** A value, a list, or operators. */
+/** A value, a list, or operators. An object with another key may be a value of a JSON column. */
 function readColumn (filters: Fields, key: string, path: Path, within: Within): void {
   const value = filters[key]
   const column = key.startsWith('$$') ? key.slice(1) : key
   if (isParameter(value)) return take(filters, key, path, within, { column, operator: '$eq' })
   if (Array.isArray(value)) return readEntries(value, path, within, { column, operator: '$in' })
   const names = isObject(value) ? Object.keys(value) : []
-  if (!isObject(value) || !names.some((name) => operators.has(name))) {
+  const isReference = within.operation !== undefined && names.length === 1 && names[0] === '$ref'
+  if (!isObject(value) || isReference || isNow(value) || !names.every((name) => name.startsWith('$'))) {
+    requireNow(value, path, within)
     requireBack(value, path, within)
     return refuseWithin(value, path, within)
   }
@@ -197,7 +244,7 @@ function readCombinator (
   const inner = { ...within, mayLack: within.mayLack && key === '$and' }
   switch (form) {
     case 'list':
-      if (!Array.isArray(value)) return refuseWithin(value, path, within)
+      if (!Array.isArray(value)) return refuseForm(value, path, within, 'must be a list of filters')
       return value.forEach((each, index) => readFilters(each, [...path, index], inner))
     case 'filters': return readFilters(value, path, inner)
     case 'row':
@@ -281,6 +328,7 @@ export function readBody (body: Fields, path: Path, finder: Finder & { readonly 
     if (!isObject(row) || isParameter(row)) return refuseWithin(row, rowPath, finder)
     for (const column of Object.keys(row)) {
       const isKey = keys.includes(column)
+      requireNow(row[column], [...rowPath, column], within)
       take(row, column, [...rowPath, column], { ...within, mayLack: !isKey }, { column, isData: true, isKey })
     }
   }

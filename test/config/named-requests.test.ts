@@ -102,6 +102,7 @@ t.test('a parameter in another place is a mistake', async (t) => {
     [{ ...select, filters: { id: { $has: ['a', x] } } }, 'body.filters.id.$has.1'],
     [{ ...select, filters: { id: { $at: { '$.a': x } } } }, 'body.filters.id.$at.$.a'],
     [{ ...select, filters: { id: { a: x } } }, 'body.filters.id.a'],
+    [{ ...select, filters: { id: { a: 1, $gt: x } } }, 'body.filters.id.$gt'],
     [{ ...select, filters: { id: { $eq: { a: x } } } }, 'body.filters.id.$eq.a'],
     [{ ...select, filters: { id: { $gt: { $now: x } } } }, 'body.filters.id.$gt.$now'],
     [{ ...select, filters: x }, 'body.filters'],
@@ -167,6 +168,68 @@ t.test('a parameter in another place is a mistake', async (t) => {
     'body.filters.n.$in: "x" is a list in one place and a value in another'
   ])
   t.same(inBody(select), ['parameters.x: stands nowhere in the body'])
+})
+
+t.test('what every table refuses is a mistake of the definition', async (t) => {
+  const OFFSET = 'expected true, or an offset of years, months, days, hours, minutes, seconds'
+  const now = { $now: { dayz: 1 } }
+  const cases: Array<[object, string]> = [
+    [
+      { ...select, filters: { id: { $gtt: 1 } } },
+      'body.filters.id.$gtt: "$gtt" is not an operator; did you mean "$gt"?'
+    ],
+    [
+      { ...select, filters: { $or: [{ id: { $claim: '/tenant' } }] } },
+      'body.filters.$or.0.id.$claim: "$claim" is not an operator; use one of'
+    ],
+    [{ ...select, filters: { id: { $ref: '/0/id' } } }, 'body.filters.id.$ref: "$ref" is not an operator'],
+    [{ ...select, filters: { id: { $gt: 1, $now: true } } }, 'body.filters.id.$now: "$now" is not an operator'],
+    [{ ...select, filters: { id: now } }, `body.filters.id.$now: ${OFFSET}`],
+    [{ ...select, filters: { id: { $gte: now } } }, `body.filters.id.$gte.$now: ${OFFSET}`],
+    [{ ...select, filters: { id: { $between: [1, now] } } }, `body.filters.id.$between.1.$now: ${OFFSET}`],
+    [{ ...select, include: { items: { filters: { id: now } } } }, `body.include.items.filters.id.$now: ${OFFSET}`],
+    [{ verb: 'insert', data: { at: now } }, `body.data.at.$now: ${OFFSET}`],
+    [{ verb: 'update', filters: { id: 1 }, data: { at: { $now: false } } }, `body.data.at.$now: ${OFFSET}`],
+    [{ ...select, filters: { id: { $in: 1 } } }, 'body.filters.id.$in: expected a list of values'],
+    [{ ...select, filters: { id: { $between: 1 } } }, 'body.filters.id.$between: expected a list of two values'],
+    [{ ...select, filters: { id: { $between: [1] } } }, 'body.filters.id.$between: expected a list of two values'],
+    [
+      { ...select, filters: { id: { $between: [1, null] } } },
+      'body.filters.id.$between: expected a list of two values'
+    ],
+    [{ ...select, filters: { id: { $null: 1 } } }, 'body.filters.id.$null: expected true or false'],
+    [{ ...select, filters: { $and: {} } }, 'body.filters.$and: must be a list of filters'],
+    [{ ...select, filters: { $not: [{}] } }, 'body.filters.$not: must be an object of filters'],
+    [{ ...select, offset: 100_001 }, 'body.offset: must be from 0 to 100000'],
+    ...[
+      { id: { $nin: [] } }, { $and: [{ id: { $nin: [] } }, {}] }, { $or: [{ id: 1 }, { id: { $nin: [] } }] }
+    ].map((filters): [object, string] => [
+      { verb: 'delete', filters }, 'body.filters: delete requires "filters" that restrict the affected rows'
+    ]),
+    [
+      { verb: 'update', data: { n: 1 }, filters: { id: { $nin: [] } } },
+      'body.filters: update requires "filters" that restrict the affected rows'
+    ]
+  ]
+  for (const [body, line] of cases) {
+    const [found = '', ...others] = inBody(body, {}, { parameters: {} })
+    t.ok(found.startsWith(line) && others.length === 0, `${JSON.stringify(body)} ${found} ${others.join(' ')}`)
+  }
+  const possible: object[] = [
+    { ...select, filters: { doc: { $eq: now } } },
+    { ...select, filters: { doc: { $in: [now] } } },
+    { ...select, filters: { doc: { $gtt: 1, a: 1 } } },
+    { ...select, filters: { doc: {} } },
+    { ...select, filters: { id: { $now: { days: -1 } }, n: { $gt: { $column: 'id' } }, $$or: 1 } },
+    { ...select, filters: { id: { $in: [] } } },
+    { ...select, filters: { doc: { $at: { '$.a': { $exists: true } } } } },
+    { ...select, filters: { id: { $eq: 'a', $case: 'ignore' } } },
+    { verb: 'insert', data: { doc: { $eq: now }, at: { $now: true } } },
+    { verb: 'delete', filters: { doc: {} } },
+    { verb: 'delete', filters: { $or: [] } },
+    { verb: 'update', key: ['id'], filters: { id: { $nin: [] } }, data: [{ id: 1, n: 1 }] }
+  ]
+  for (const body of possible) t.same(inBody(body, {}, { parameters: {} }), [], JSON.stringify(body))
 })
 
 t.test('an optional parameter stands only where it is a condition less', async (t) => {

@@ -377,6 +377,19 @@ t.test('check shows each request with its callers, and fails for one that does n
   const unheard = await run({ own: { ...own, table: 'hidden' } })
   t.match(unheard.stdout, /request "own": .*; called by nobody\n/)
   t.match(unheard.stdout, /warning: request "own": nobody may call it/)
+  const page = (body: object, otherwise: unknown): object => ({
+    ...find, parameters: { x: { default: otherwise } }, body: { ...find.body, filters: {}, orderBy: 'name', ...body }
+  })
+  const wrong = {
+    after: page({ after: { $param: 'x' } }, { x: 1 }),
+    empty: page({ after: { $param: 'x' } }, {}),
+    text: page({ filters: { id: { $param: 'x' } } }, 'abc'),
+    form: page({ filters: { id: { $param: 'x' } } }, { $gt: 0 }),
+    list: page({ filters: { id: { $in: { $param: 'x' } } } }, [{ $now: true }])
+  }
+  const { stdout } = await run({ ...wrong, right: page({ after: { $param: 'x' } }, { name: 'a', id: 1 }) })
+  t.same(Array.from(stdout.matchAll(/error: request "(\w+)": does not fit/g), ([, name]) => name), Object.keys(wrong),
+    'defaults that their places do not take')
   const bad = await run({ find, lonely })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
