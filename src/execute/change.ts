@@ -50,11 +50,9 @@ async function watchDelete (
   }
 }
 
-const rowsRemain = (): ServiceError =>
-  unsupported(
-    '/returning',
-    'a trigger or a foreign key has kept some of the rows: leave out "returning", or delete them one by one'
-  )
+const deletesOthers = (what: string): ServiceError =>
+  unsupported('/returning', `${what}: leave out "returning", or delete them one by one`)
+const rowsRemain = (): ServiceError => deletesOthers('a trigger or a foreign key has kept some of the rows')
 
 /** `sink`: for `returning`. @throws EXPECTATION_FAILED, RESULT_TOO_LARGE and others, which must undo the transaction */
 export function runChange (
@@ -75,7 +73,8 @@ export function runChange (
 /**
  * With LIMIT the statement stops at the first excess row, and reports how many rows it has matched. The rows are
  * counted before the statement on SQLite, which has neither, in tables without transactions, which would keep the
- * changes, and for a delete that cascades, which does not count all its rows.
+ * changes, and for a delete that cascades, which does not count all its rows: on MySQL and MariaDB it also takes those
+ * that match its filters only once a foreign key of the table has set a column to NULL.
  */
 async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promise<StatementResult> {
   const most = mostRows(plan)
@@ -93,13 +92,14 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
         )
       )
     )
-    const outcome = await runner.run(plan)
+    const outcome = await runner.run(cascades ? withLimit(runner, plan) : plan)
+    if (cascades && outcome.changed > most) requireCount(plan, outcome.changed)
     if (!cascades && outcome.matched !== undefined && findRefusal(plan, outcome.matched) !== undefined) {
       throw changedMeanwhile(plan)
     }
     return outcome
   }
-  const outcome = await runner.run(most === Infinity ? plan : { ...plan, limit: most + 1 })
+  const outcome = await runner.run(withLimit(runner, plan))
   const matched = outcome.matched ?? outcome.changed
   const refusal = findRefusal(plan, matched)
   // the statement refuses a missing row that it refers to before it counts rows, so a row that the grant does not see
@@ -107,6 +107,12 @@ async function runCounted (runner: Runner, plan: UpdatePlan | DeletePlan): Promi
   if (refusal !== undefined && matched > 0) await checkForeignKeys(runner, plan)
   if (refusal !== undefined) throw refusal
   return outcome
+}
+
+/** The statement stops at the first row too many. */
+function withLimit<P extends UpdatePlan | DeletePlan> ({ engine }: Runner, plan: P): P {
+  const most = mostRows(plan)
+  return most === Infinity || !TRAITS[engine].limitsChanges ? plan : { ...plan, limit: most + 1 }
 }
 
 /** Locks the rows and keeps their keys, by which it finds them again to check and to return them. */
@@ -179,6 +185,9 @@ async function deleteReturning (
   if (members !== undefined) await readLists?.(sink)
   const countRemaining = await watchDelete(runner, plan, sink.count)
   const { changed } = await runner.run(plan)
+  if (changed > sink.count && mayCascade(plan.table)) {
+    throw deletesOthers('a foreign key of the table has changed rows so that the filters match them')
+  }
   if (changed > sink.count) throw changedMeanwhile(plan)
   const remaining = changed === sink.count ? 0 : await countRemaining()
   if (remaining === sink.count) sink.begin(returning)

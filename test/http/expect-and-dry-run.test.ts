@@ -281,6 +281,39 @@ await test('rows that foreign keys of the table delete or change count for ' +
   }
 })
 
+await test('rows that match the filters only once a foreign key has set a column to NULL ' +
+  'are bounded by what a delete expects, and returned', async (t, { post, sql, engine }) => {
+  const before = await sql('select * from nulls order by id')
+  const remove = (rest: object) => post('nulls', { verb: 'delete', filters: { parent: null, v: 'a' }, ...rest })
+  // SQLite finds the rows first
+  const isExact = engine === 'sqlite'
+  const plain = await remove({ dryRun: true })
+  t.same(plain.json.data.deleted, isExact ? 1 : 3, plain.text)
+  for (const expect of [1, { $lte: 1 }, { $lte: 2 }]) {
+    const answer = await remove({ expect, dryRun: true })
+    if (isExact) t.same(answer.json.data.deleted, 1)
+    else isRefusal(t, answer, { status: 412, code: 'EXPECTATION_FAILED', why: JSON.stringify(expect) })
+  }
+  for (const expect of [{ $gte: 1 }, { $lte: 3 }]) {
+    t.same((await remove({ expect, dryRun: true })).json.data.deleted, isExact ? 1 : 3, JSON.stringify(expect))
+  }
+  t.match(await remove({ expect: 0 }), { status: 412 })
+  const returned = await remove({ returning: ['id'], dryRun: true })
+  if (isExact) t.same(returned.json.data.rows, [{ id: 1 }])
+  else isRefusal(t, returned, { status: 422, code: 'NOT_SUPPORTED', why: 'other rows would be deleted' })
+  t.same(await sql('select * from nulls order by id'), before)
+})
+
+await testLimited('rows that match the filters only once a foreign key has set a column to NULL count ' +
+  'for limits.changed', async (t, { post, sql, engine }) => {
+  const answer = await post('nulls', { verb: 'delete', filters: { parent: null, v: 'a' } })
+  if (engine === 'sqlite') t.match(answer.json.data, { deleted: 1 })
+  else {
+    isRefusal(t, answer, { status: 422, code: 'RESULT_TOO_LARGE', why: 'three rows' })
+    t.equal((await sql('select * from nulls')).length, 4)
+  }
+})
+
 await testLimited('rows that foreign keys of the table delete or change count ' +
   'for limits.changed', async (t, { post, sql }) => {
   isRefusal(t, await post('cascades', { verb: 'delete', filters: { v: 'a' } }), {
