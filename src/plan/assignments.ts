@@ -22,7 +22,7 @@ export function planAssignments (
   const assignments: Assignment[] = []
   let hasOperators = false
   for (const name of names) {
-    const columnPath = path.concat(name)
+    const columnPath = [...path, name]
     const column = getWritableColumn(table, name, columnPath, 'update')
     const value = data[name]
     const assignment = typeof value === 'object' || standIns !== undefined

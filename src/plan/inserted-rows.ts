@@ -140,14 +140,15 @@ function planRows (
       const names = objectKeys(row)
       const named = new Array<Column>(names.length)
       const given = new Array<Given>(names.length)
+      const paths = new Array<Path>(names.length)
       for (let each = 0; each < names.length; each++) {
         const name = names[each] as string
-        named[each] = getWritableColumn(table, name, path.concat(name), 'insert')
+        named[each] = getWritableColumn(table, name, paths[each] = [...path, name], 'insert')
       }
       for (let each = 0; each < names.length; each++) {
         const column = named[each] as Column
         const value = row[column.name]
-        const valuePath = path.concat(column.name)
+        const valuePath = paths[each] as Path
         given[each] = typeof value === 'object' || standIns !== undefined
           ? readForm(column, value, valuePath)
           : readWith(column.type.store, column, value, valuePath)

@@ -170,7 +170,7 @@ export function planGroup (filters: unknown, scope: FilterScope, path: Path): Co
   const conditions = new Array<Condition>(keys.length)
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    conditions[index] = planEntry(key, filters[key], scope, path.concat(key))
+    conditions[index] = planEntry(key, filters[key], scope, [...path, key])
   }
   return combine('and', conditions)
 }
