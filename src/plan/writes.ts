@@ -284,7 +284,7 @@ export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): I
 
 /** What the way depends on besides the columns of the row. */
 function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
-  const names = (columns: Iterable<Column>): string[] => Array.from(columns, ({ name }) => name)
+  const names = (columns: readonly Column[]): string[] => columns.map(({ name }) => name)
   const set = conflict?.set
   return JSON.stringify([
     afterWrite !== undefined,
@@ -292,7 +292,7 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
     conflict && names(conflict.key),
     set?.kind,
     set?.kind === 'columns' && names(set.columns),
-    set?.kind === 'given' && names(set.except ?? []),
+    set?.kind === 'given' && names([...set.except ?? []]),
     set?.kind === 'assignments' && set.assignments.map(({ column, operator }) => [column.name, operator !== undefined])
   ])
 }

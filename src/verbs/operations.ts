@@ -127,8 +127,10 @@ function planWith ({ operation, source }: OperationToPlan, limits: PlanLimits): 
 }
 
 function planAgain (given: OperationToPlan): PlannedOperation['replan'] {
-  const { index, limits: { counted: _counted, ...limits } } = given
-  return (find) => planWith(given, { ...limits, standIns: new References(index, limits.standIns, find) })
+  return (find) => {
+    const { index, limits: { counted: _counted, ...limits } } = given
+    return planWith(given, { ...limits, standIns: new References(index, limits.standIns, find) })
+  }
 }
 
 /** @throws the first error: codes in `first` come before all others, codes in `last` after them, in this order */
@@ -242,6 +244,8 @@ export function runOperations (request: OperationsRequest): Promise<string | Buf
   })
 }
 
+const NO_VALUES: ReadonlyMap<object, unknown> = new Map()
+
 class OperationsRun {
   readonly #request: OperationsRequest
   readonly #planned: readonly PlannedOperation[]
@@ -313,8 +317,12 @@ class OperationsRun {
     this.#starts.push(tx.ran?.() ?? 0)
     try {
       const { body, references: { targets } } = operation
-      const found = Array.from(targets, ([given, target]) => [given, results.find(target)] as const)
-      const references = new Map([...named?.standIns.values ?? [], ...found])
+      const references = targets.size === 0
+        ? named?.standIns.values ?? NO_VALUES
+        : new Map([
+          ...named?.standIns.values ?? [],
+          ...Array.from(targets, ([given, target]) => [given, results.find(target)] as const)
+        ])
       const { answer, rows } = await answerIn(tx, {
         plan: targets.size === 0 ? operation.plan : bindOrReplan(operation, references, results),
         database,
