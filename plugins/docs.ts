@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { getDatabase, getGrant } from '../src/access/authorize.ts'
 import type { Grant } from '../src/access/grant.ts'
-import { createTag, isNotModified } from '../src/http/stream.ts'
+import { createTag, isNotModified, varyBy } from '../src/http/stream.ts'
 import type { NamedRequests } from '../src/named/call.ts'
 import { REQUESTS_PATH } from '../src/named/definition.ts'
 import { createDocuments, type DocumentsOptions } from '../src/openapi/documents.ts'
@@ -131,9 +131,9 @@ export const openapi = fp(
     const options = { schema: { hide: true }, config: { rowQueryPublic: isPublic } }
 
     const send = (document: DocumentText, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+      varyBy(reply, 'Authorization')
       reply
         .header('etag', document.etag)
-        .header('vary', 'authorization')
         .header('cache-control', isPublic ? 'no-cache' : 'private, no-cache')
       if (isNotModified(document.etag, request.headers['if-none-match'])) return reply.code(NOT_MODIFIED).send()
       return reply.type('application/json; charset=utf-8').send(document.bytes)

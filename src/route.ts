@@ -17,7 +17,7 @@ import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import {
   completeSelect, CONSISTENCY, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
-  type WantedStream, readConsistency
+  varyBy, type WantedStream, readConsistency
 } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
@@ -65,15 +65,6 @@ const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: Fasti
     ? undefined
     : readKey({ header, bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-/**
- * Sets Vary, because the response to a select depends on the header Accept. A response without it would show that the
- * request was refused before its body was read.
- */
-function varyByAccept (reply: FastifyReply): void {
-  const vary = reply.getHeader('vary')
-  reply.header('vary', vary === undefined ? 'Accept' : `Accept, ${String(vary)}`)
-}
-
 /** Passes on the error of a write, which says by itself what has happened. */
 function failWrite (request: FastifyRequest, error: unknown): never {
   request.rowQueryIsWriting = false
@@ -117,7 +108,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     budget.countUnsent(reply.raw, payload)
     const { database, table } = request.params as { readonly database?: string, readonly table?: string }
     if (request.method === 'QUERY' ? database !== undefined : request.method === 'POST' && table !== undefined) {
-      varyByAccept(reply)
+      // the response to a select depends on it; one without it would show that the body was not read
+      varyBy(reply, 'Accept')
     }
     done()
   })

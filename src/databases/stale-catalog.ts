@@ -240,10 +240,10 @@ interface KnownDatabase {
  */
 export function toUnresolved (
   { broken, latestCatalog }: KnownDatabase,
-  { stale: { reason, missing, isRebuilt = false }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
+  { stale: { reason, missing, isRebuilt }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
   before: readonly Table[]
 ): ServiceError {
-  if (isRebuilt) return withReason(databaseUnavailable(), reason)
+  if (isRebuilt) return withReason(databaseUnavailable(), reason ?? 'a column has another type than in the catalog')
   if (factsOf(before) !== factsOf(tables)) return databaseUnavailable()
   const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
   if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)
@@ -328,7 +328,7 @@ async function attemptAgain<T> (
       return await attempt(stale)
     } catch (again) {
       if (!(again instanceof StaleAttempt)) throw again
-      const isMoving = again.stale.isRebuilt === true || factsOf(stale.tables) !== factsOf(again.tables)
+      const isMoving = again.stale.isRebuilt || factsOf(stale.tables) !== factsOf(again.tables)
       if (!isMoving || !again.isUndone || count === MAX_ATTEMPTS) throw toUnresolved(database, again, stale.tables)
       stale = again
     }

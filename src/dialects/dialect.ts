@@ -233,16 +233,19 @@ export class StaleCatalog extends Error {
   /** The missing table or column as the database names it. Not for the log. */
   declare readonly missing?: string | undefined
   /**
-   * Whether nothing is missing: the table was rebuilt after the snapshot of the transaction, or a definition of the
-   * file has changed since the catalog was read.
+   * Whether nothing is missing: the table was rebuilt after the snapshot of the transaction, a definition of the file
+   * has changed since the catalog was read, or, without a reason, a column has another type than in the catalog.
    */
-  declare readonly isRebuilt?: boolean
+  declare readonly isRebuilt: boolean
   /** Whether the statement has changed nothing for certain, so that a write can run again. */
   declare readonly isUndone?: boolean
 
-  constructor (reason?: string, facts: Pick<StaleCatalog, 'isElsewhere' | 'missing' | 'isRebuilt' | 'isUndone'> = {}) {
+  constructor (
+    reason?: string,
+    facts: Partial<Pick<StaleCatalog, 'isElsewhere' | 'missing' | 'isRebuilt' | 'isUndone'>> = {}
+  ) {
     super('the catalog is stale')
-    Object.assign(this, { name: 'StaleCatalog', reason, ...facts })
+    Object.assign(this, { name: 'StaleCatalog', reason, isRebuilt: reason === undefined, ...facts })
   }
 }
 

@@ -297,6 +297,12 @@ function weakenIfEncoded (response: FastifyReply['raw']): void {
 /** 128 bits of the hash: no two responses have the same tag by chance or by intent. */
 const TAG_BYTES = 16
 
+/** Adds to Vary, in which the plugin for CORS has `Origin`. */
+export function varyBy (reply: FastifyReply, names: string): void {
+  const vary = reply.getHeader('vary')
+  reply.header('vary', vary === undefined ? names : `${names}, ${String(vary)}`)
+}
+
 /**
  * Sends nothing (304) if the client has the response already. The request has run nevertheless: only the transfer is
  * saved.
@@ -308,8 +314,8 @@ export function sendTagged (
   caching = 'no-cache'
 ): FastifyReply {
   const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 2 * TAG_BYTES)}"`
-  const vary = [reply.getHeader('vary') ?? [], 'Authorization', 'Row-Query-Consistency'].flat().join(', ')
-  reply.header('etag', tag).header('cache-control', `private, ${caching}`).header('vary', vary)
+  varyBy(reply, 'Authorization, Row-Query-Consistency')
+  reply.header('etag', tag).header('cache-control', `private, ${caching}`)
   weakenIfEncoded(reply.raw)
   return isNotModified(tag, headers['if-none-match'])
     ? reply.code(304).removeHeader('content-type').send()

@@ -264,3 +264,11 @@ t.test('a table that was rebuilt is no broken definition', async (t) => {
   t.notOk(broken.has(tables, 'why'))
   t.match(answer(false), { code: 'BROKEN_DEFINITION', reason: 'why' })
 })
+
+t.test('a column of another type than in the catalog, which has not changed, is no broken definition', async (t) => {
+  const broken = new BrokenDefinitions()
+  const tables = [table('t')]
+  t.match(toUnresolved({ broken, latestCatalog: () => undefined }, { stale: new StaleCatalog(), tables }, tables), {
+    code: 'DATABASE_UNAVAILABLE', reason: 'a column has another type than in the catalog'
+  })
+})

@@ -470,11 +470,13 @@ await testListed('a page of a listed origin may read every response and its head
   const headers = { origin: ORIGIN }
   const answers = [
     await ask(service, { headers }), await ask(service, { headers, token: 'wrong' }),
-    await ask(service, { headers, url: '/api/shop/nowhere' }), await ask(service, { headers, url: '/api/nowhere' })
+    await ask(service, { headers, url: '/api/shop/nowhere' }), await ask(service, { headers, url: '/api/nowhere' }),
+    await ask(service, { headers, method: 'GET', url: '/api/openapi.json' })
   ]
-  t.same(answers.map(({ status }) => status), [200, 401, 404, 404])
+  t.same(answers.map(({ status }) => status), [200, 401, 404, 404, 200])
   for (const { headers } of answers) {
     t.equal(headers['access-control-allow-origin'], ORIGIN)
+    t.match(headers['vary'], /origin/i)
     t.match(
       headers['access-control-expose-headers'],
       /x-request-id, retry-after, idempotency-replayed, ratelimit-limit, ratelimit-remaining, ratelimit-reset/

@@ -24,7 +24,7 @@ const tagOf = (text: string): string => `"${createHash('sha256').update(text).di
 const tagged = (text: string) => ({
   etag: tagOf(text),
   'cache-control': 'private, no-cache',
-  vary: /^Accept, .*Authorization, Row-Query-Consistency$/,
+  vary: /^Accept, Authorization, Row-Query-Consistency\b/,
   'accept-query': 'application/json',
   'content-type': 'application/json; charset=utf-8'
 })

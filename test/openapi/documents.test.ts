@@ -105,7 +105,7 @@ await onEachEngine(t, 'a document is created once, and not sent again to a ' +
     const { headers: { etag }, text } = await get(server, path)
     t.match(etag, /^"[\w-]{43}"$/)
     t.match(await get(server, path), {
-      text, headers: { etag, vary: 'authorization', 'cache-control': 'private, no-cache' }
+      text, headers: { etag, vary: 'Authorization', 'cache-control': 'private, no-cache' }
     })
     for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*'] as string[]) {
       t.match(await get(server, path, { headers: { 'if-none-match': known } }), {
