@@ -35,7 +35,7 @@ interface Kind {
   readonly hasRule?: true
 }
 
-const trigger = (timing: 'before' | 'after', event: Trigger['event']): Pick<TableFacts, 'triggers'> => ({ triggers: { known: true, list: [{ timing, event }] } })
+const trigger = (timing: 'before' | 'after', event: Trigger['event']): Pick<TableFacts, 'triggers'> => ({ triggers: { isComplete: true, list: [{ timing, event }] } })
 
 const GIVEN = { nullable: false, optional: false }
 const NUMBERED = { nullable: false, autoIncrement: true }
@@ -54,7 +54,7 @@ const KINDS: readonly Kind[] = [
   { name: 'an AFTER INSERT trigger', facts: trigger('after', 'insert') },
   { name: 'a BEFORE UPDATE trigger', facts: trigger('before', 'update') },
   { name: 'an AFTER UPDATE trigger', facts: trigger('after', 'update') },
-  { name: 'unknown triggers', facts: { triggers: { known: false, list: [] } } },
+  { name: 'unknown triggers', facts: { triggers: { isComplete: false, list: [] } } },
   { name: 'history', servers: ['MariaDB'], facts: { versioned: true } },
   { name: 'history and a computed named key', servers: ['MariaDB'], facts: { versioned: true }, columns: { code: COMPUTED } },
   { name: 'no transactions', servers: ['MySQL', 'MariaDB'], facts: { engine: 'myisam', transactional: false } },
@@ -73,7 +73,7 @@ function createTable ({ facts, columns = {}, index, hasRule }: Kind, server: Ser
     comment: '',
     engine: SERVERS[server],
     transactional: true,
-    triggers: { known: true, list: [] },
+    triggers: { isComplete: true, list: [] },
     columns: [...keys.map((name) => column(name, 'bigint', { ...GIVEN, ...optional(columns[name]) })), column('n', 'bigint', columns['n']), column('m', 'bigint')],
     primaryKey: keys.slice(0, 1),
     uniqueKeys: indexes.map(({ name }, place) => ({ name, columns: [keys[place] as string] })),
@@ -94,7 +94,7 @@ const optional = (column: object | undefined): object | undefined => column === 
 function withRule (base: Table): Table {
   const { columns } = base
   const rules = [{ column: columns.get('m') as Column, tests: [{ kind: 'in', values: [7n] } as const] }]
-  return { ...base, granted: { base, shape: undefined, given: new Set(), writable: { insert: columns, update: columns }, rules, parents: [], unchecked: [] } }
+  return { ...base, granted: { base, shape: undefined, required: new Set(), writable: { insert: columns, update: columns }, rules, parents: [], unchecked: [] } }
 }
 
 /** A row of a request. An upsert gives the number by which it finds a row. */

@@ -358,8 +358,8 @@ const MAX_LENGTH = 100
 const MAX_DISTANCE = 3
 
 /** Returns the end of an error message, `; did you mean "name"?`, or `otherwise` if no name is similar. */
-export function didYouMean (name: string, known: Iterable<string>, otherwise = ''): string {
-  const nearest = findNearest(name, known)
+export function didYouMean (name: string, names: Iterable<string>, otherwise = ''): string {
+  const nearest = findNearest(name, names)
   return nearest === undefined ? otherwise : `; did you mean ${JSON.stringify(nearest)}?`
 }
 
@@ -367,12 +367,12 @@ export function didYouMean (name: string, known: Iterable<string>, otherwise = '
  * Returns the name that is most similar to a misspelt one, whatever the letter case; undefined if none is similar. The
  * time is proportional to the number of known names and the length of the misspelt one.
  */
-export function findNearest (name: string, known: Iterable<string>): string | undefined {
+export function findNearest (name: string, names: Iterable<string>): string | undefined {
   if (name.length > MAX_LENGTH) return undefined
   const folded = name.toLowerCase()
   let nearest: string | undefined
   let most = Math.min(MAX_DISTANCE, Math.floor(name.length / 3))
-  for (const other of known) {
+  for (const other of names) {
     if (most < 0) break
     if (Math.abs(other.length - name.length) > most) continue
     const distance = distanceWithin(most, folded, other.toLowerCase())

@@ -155,7 +155,7 @@ function getSharedTable (
   const cached = getOrCreate(sharedTables, catalog, () =>
     new BoundedMap<string, Table>(Infinity, MAX_COLUMNS, (table) => baseTable(table).columnList.length)
   )
-  const [filled, given] = [true, false].map((isEquality) =>
+  const [filled, required] = [true, false].map((isEquality) =>
     rules
       .filter((rule) => rule.isEquality === isEquality)
       .map(({ column }) => column)
@@ -165,19 +165,19 @@ function getSharedTable (
     base.name,
     columns && [columns.select, columns.insert, columns.update].map((names) => [...names].sort()),
     filled,
-    given
+    required
   ])
   const shape =
-    cached.get(key) ?? createSharedTable(base, columns, { filled: new Set(filled), given: new Set(given) })
+    cached.get(key) ?? createSharedTable(base, columns, { filled: new Set(filled), required: new Set(required) })
   cached.set(key, shape)
   return shape
 }
 
-/** `filled`: the columns to which a rule gives a value; `given`: those with another rule. */
+/** `filled`: the columns to which a rule gives a value; `required`: those with another rule. */
 function createSharedTable (
   base: Table,
   grant: ColumnGrant | undefined,
-  { filled, given }: Readonly<Record<'filled' | 'given', ReadonlySet<string>>>
+  { filled, required }: Readonly<Record<'filled' | 'required', ReadonlySet<string>>>
 ): Table {
   const among = (names: ReadonlySet<string> | undefined): Column[] =>
     names === undefined ? [...base.columnList] : base.columnList.filter(({ name }) => names.has(name))
@@ -217,7 +217,7 @@ function createSharedTable (
     granted: {
       base,
       shape: undefined,
-      given,
+      required,
       writable: { insert: insertable, update: byName(among(grant?.update)) },
       rules: [],
       parents: [],

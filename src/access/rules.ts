@@ -58,10 +58,10 @@ export function readRules (rows: Readonly<Record<string, RuleOptions>>): Configu
   })
 }
 
-function readTests (given: RuleOptions): ConfiguredTest[] {
-  if (Array.isArray(given)) return [{ kind: 'in', operands: given.map(readOperand) }]
-  if (!isObject(given) || '$claim' in given) return [equality(given)]
-  return Object.entries(given).map(([name, operand]): ConfiguredTest => {
+function readTests (rule: RuleOptions): ConfiguredTest[] {
+  if (Array.isArray(rule)) return [{ kind: 'in', operands: rule.map(readOperand) }]
+  if (!isObject(rule) || '$claim' in rule) return [equality(rule)]
+  return Object.entries(rule).map(([name, operand]): ConfiguredTest => {
     if (name === '$eq' || name === '$is') return equality(operand)
     if (name === '$in') return { kind: 'in', operands: (operand as unknown[]).map(readOperand) }
     if (name === '$null') return operand === true ? equality(null) : { kind: 'notNull', operands: [] }

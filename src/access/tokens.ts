@@ -81,10 +81,10 @@ export function readEntries (
   errors: string[],
   path: string,
   entries: ReadonlyArray<TokenOptions | undefined>,
-  known: unknown
+  databases: unknown
 ): StoredToken[] {
   const tokens = entries.flatMap((entry, index) =>
-    entry === undefined ? [] : collect(errors, `${path}.${index}.`, () => toToken(entry, known))
+    entry === undefined ? [] : collect(errors, `${path}.${index}.`, () => toToken(entry, databases))
   )
   errors.push(...UNIQUE.flatMap((field) => findRepeated(path, field, entries)))
   return tokens
@@ -93,13 +93,13 @@ export function readEntries (
 /** The roles of JWTs, and those of named requests. */
 export interface Roles { readonly roles: ReadonlyMap<string, Grant>, readonly requestRoles: ReadonlyMap<string, Grant> }
 
-/** `errors` gets a line for each invalid role. `known`: the configured databases. */
-export function readRoles (errors: string[], given: RolesOptions, known: unknown): Roles {
+/** `errors` gets a line for each invalid role. `databases`: the configured ones. */
+export function readRoles (errors: string[], roles: RolesOptions, databases: unknown): Roles {
   const read = (isOfRequests: boolean): ReadonlyMap<string, Grant> => new Map(
-    Object.entries(given).filter(([, role]) => (role.for !== undefined) === isOfRequests).flatMap(([name, role]) =>
+    Object.entries(roles).filter(([, role]) => (role.for !== undefined) === isOfRequests).flatMap(([name, role]) =>
       collect(errors, `roles.${name}.`, (): [string, Grant] => {
         const { for: _for, ...options } = role
-        requireGrant(options as GrantOptions, known, true)
+        requireGrant(options as GrantOptions, databases, true)
         if (isOfRequests && options.requests !== undefined) {
           throw new Error('requests: is not allowed with "for": a request calls no others')
         }
@@ -111,10 +111,10 @@ export function readRoles (errors: string[], given: RolesOptions, known: unknown
 }
 
 /** @throws Error for a grant that is not complete, or that names a database that is not configured */
-function requireGrant (options: GrantOptions, known: unknown, named: boolean): void {
+function requireGrant (options: GrantOptions, databases: unknown, named: boolean): void {
   const missing = findMissing(options, named)
   if (missing !== undefined) throw new Error(missing)
-  requireDatabases(options.databases ?? {}, known)
+  requireDatabases(options.databases ?? {}, databases)
 }
 
 /** Names the variable, and the token that comes from it. */
@@ -141,26 +141,27 @@ function findRepeated (
 }
 
 /**
- * `known`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not
+ * `configured`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not
  * configured
  */
-function requireDatabases (databases: '*' | object, known: unknown): void {
+function requireDatabases (databases: '*' | object, configured: unknown): void {
   const unknown =
-    databases === '*' || !isObject(known)
+    databases === '*' || !isObject(configured)
       ? undefined
-      : Object.keys(databases).find((database) => !Object.hasOwn(known, database))
+      : Object.keys(databases).find((database) => !Object.hasOwn(configured, database))
   if (unknown !== undefined) {
     throw new Error(
-      `databases.${unknown}: is not a configured database; the databases are ${Object.keys(known as object).join(', ')}`
+      `databases.${unknown}: is not a configured database; the databases are ` +
+      Object.keys(configured as object).join(', ')
     )
   }
 }
 
 function toToken (
   { name, sha256, expires, ...options }: TokenOptions,
-  known: unknown
+  databases: unknown
 ): StoredToken {
-  requireGrant(options, known, false)
+  requireGrant(options, databases, false)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, options), expiresAt }
 }
@@ -189,18 +190,18 @@ const FileSchema = Type.Array(TokenSchema, { description: 'of entries as "row-qu
 const SETTING = 'tokensFile'
 
 /**
- * `known`: databases that entries may name, tokens that they must not repeat, and what finds the requests that they
+ * `context`: databases that entries may name, tokens that they must not repeat, and what finds the requests that they
  * cannot call.
  */
 export function createTokenFile (
   path: string,
-  known: {
+  context: {
     readonly databases: unknown
     readonly tokens?: ReadonlyArray<TokenOptions | undefined> | undefined
     readonly findUncallable?: (grant: Grant, path: string) => readonly string[]
   }
 ): TokenFile {
-  const taken = UNIQUE.map((field) => ({ field, values: new Set(known.tokens?.map((entry) => entry?.[field])) }))
+  const taken = UNIQUE.map((field) => ({ field, values: new Set(context.tokens?.map((entry) => entry?.[field])) }))
   return {
     path,
     parse (text) {
@@ -208,10 +209,10 @@ export function createTokenFile (
       const entries = parseEntries(text)
       const errors = findFormErrors(entries)
       const sound = errors.length === 0 ? entries : []
-      const tokens = readEntries(errors, SETTING, sound, known.databases)
-      if (errors.length === 0 && known.findUncallable !== undefined) {
+      const tokens = readEntries(errors, SETTING, sound, context.databases)
+      if (errors.length === 0 && context.findUncallable !== undefined) {
         for (const [index, { grant }] of tokens.entries()) {
-          errors.push(...known.findUncallable(grant, `${SETTING}.${index}`))
+          errors.push(...context.findUncallable(grant, `${SETTING}.${index}`))
         }
       }
       // removing a token from the file would not revoke it if the configuration has it too

@@ -122,7 +122,7 @@ export interface Triggers {
    * The list is complete: MySQL shows triggers only to accounts that hold the TRIGGER privilege, MariaDB by version
    * also to those that may write.
    */
-  readonly known: boolean
+  readonly isComplete: boolean
   readonly list: readonly Trigger[]
   /** The tables that triggers of each event write, also by further triggers, as far as their texts show. */
   readonly written?: Readonly<Record<TriggerEvent, readonly string[]>>
@@ -211,7 +211,7 @@ export interface GrantedAccess {
    */
   readonly shape: Table | undefined
   /** `data` of an insert must contain them because of a rule. */
-  readonly given: ReadonlySet<string>
+  readonly required: ReadonlySet<string>
   readonly writable: Readonly<Record<'insert' | 'update', ReadonlyMap<string, Column>>>
   /** Every row that is read or written satisfies all of them. */
   readonly rules: readonly Rule[]
@@ -283,12 +283,13 @@ export const baseTable = (table: Table): Table => table.granted?.base ?? table
  * Whether a statement of this kind may run a trigger of the table. Also true where the account may not see triggers.
  */
 export function mayFire (
-  { triggers: { known, list } }: Pick<Table, 'triggers'>,
+  { triggers: { isComplete, list } }: Pick<Table, 'triggers'>,
   event: TriggerEvent,
   timing?: TriggerTiming
 ): boolean {
   return (
-    !known || list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
+    !isComplete ||
+      list.some((trigger) => trigger.event === event && (timing === undefined || trigger.timing === timing))
   )
 }
 
@@ -296,8 +297,8 @@ export const traitsOf = ({ engine }: Pick<Table, 'engine'>) => TRAITS[engine ===
 
 /** Whether a trigger may set columns of a row before it is inserted, its key among them. */
 export function mayFillColumns (table: Pick<Table, 'engine' | 'triggers'>): boolean {
-  const { known, list } = table.triggers
-  if (known && list.length === 0) return false
+  const { isComplete, list } = table.triggers
+  if (isComplete && list.length === 0) return false
   return traitsOf(table).triggersSetColumns && mayFire(table, 'insert', 'before')
 }
 

@@ -266,11 +266,11 @@ function encodeSegment (name: string): string {
  * INVALID_HEADER
  */
 function createHeaders (
-  given: Readonly<Record<string, string>>,
+  headersSent: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string | undefined>>
 ): Headers {
   try {
-    const headers = new Headers(given)
+    const headers = new Headers(headersSent)
     for (const [name, value] of Object.entries(own)) if (value !== undefined) headers.set(name, value)
     return headers
   } catch {

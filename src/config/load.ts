@@ -116,10 +116,10 @@ function findServerErrors (config: Config): readonly string[] {
 const optionsOf = <T extends object>(config: T): Omit<T, keyof ServerConfig> =>
   Object.fromEntries(Object.entries(config).filter(([name]) => !Object.hasOwn(ServerSchema.properties, name))) as T
 
-function readConfigFile (draft: Draft, given: Environment, environment: Environment): void {
-  const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => given[name] !== undefined)
+function readConfigFile (draft: Draft, variables: Environment, environment: Environment): void {
+  const source = ['--config', 'ROW_QUERY_CONFIG'].find((name) => variables[name] !== undefined)
   if (source === undefined) return
-  const path = given[source] as string
+  const path = variables[source] as string
   try {
     if (path === '') throw new Error('is empty')
     const content = parseConfigJson(orThrow(() => readFileSync(path, 'utf8'), () => new Error('cannot be read')))
@@ -139,7 +139,7 @@ function readConfigFile (draft: Draft, given: Environment, environment: Environm
 /** Applies flags and variables to the configuration, or with `ofDatabases` to each database. Returns their errors. */
 function readVariables (
   { config, refused }: Draft,
-  given: Environment,
+  variables: Environment,
   { ofDatabases }: { ofDatabases: boolean }
 ): string[] {
   const errors: string[] = []
@@ -147,10 +147,10 @@ function readVariables (
   const targets = ofDatabases ? (isObject(databases) ? Object.values(databases).filter(isObject) : []) : [config]
   for (const [name, variable] of VARIABLES) {
     const source = [FLAGS.get(name), name, ALIASES.get(name)].find(
-      (each) => each !== undefined && given[each] !== undefined
+      (each) => each !== undefined && variables[each] !== undefined
     )
     if (source === undefined || variable.ofDatabases !== ofDatabases) continue
-    const { value, errors: found } = readVariable(source, variable, given[source] as string)
+    const { value, errors: found } = readVariable(source, variable, variables[source] as string)
     errors.push(...found)
     if (found.length > 0 && !ofDatabases) refused.add(variable.path.join('.'))
     if (found.length === 0) for (const target of targets) assign(target, variable.path, value)

@@ -166,7 +166,8 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   const stored = readEntries(errors, 'tokens', tokens, names)
   const { roles, requestRoles } = readRoles(errors, givenRoles, names)
   const given = withoutInvalid(plain, errors)
-  const requests = options.requests && readNamed(errors, { options, given, roles, requestRoles, limits })
+  const requests = options.requests &&
+    readNamed(errors, { options, validOptions: given, roles, requestRoles, limits })
   for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
     if (options.requests !== undefined && !Object.hasOwn(options.requests, name)) {
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)
@@ -198,17 +199,17 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   }
 }
 
-/** `given`: the options without those that are invalid. */
+/** `validOptions`: the options without those that are invalid. */
 function readNamed (
   errors: string[],
-  { options, given, roles, requestRoles, limits }: Roles & {
+  { options, validOptions, roles, requestRoles, limits }: Roles & {
     readonly options: RowQueryOptions
-    readonly given: Pick<RowQueryOptions, 'requests'>
+    readonly validOptions: Pick<RowQueryOptions, 'requests'>
     readonly limits: RequestLimits
   }
 ): ReadonlyMap<string, NamedRequest> {
   const { databases, roles: givenRoles = {} } = options
-  return readRequests(errors, given.requests ?? {}, {
+  return readRequests(errors, validOptions.requests ?? {}, {
     databases: isObject(databases) ? new Set(Object.keys(databases)) : undefined,
     requestRoles,
     otherRoles: roles,

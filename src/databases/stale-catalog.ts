@@ -191,7 +191,7 @@ const FORGOTTEN = 15_000
  * the same error.
  */
 export class BrokenDefinitions {
-  readonly #known = new BoundedMap<string, { facts: string, until: number }>(MAX_KNOWN)
+  readonly #broken = new BoundedMap<string, { facts: string, until: number }>(MAX_KNOWN)
   readonly #suspected = new BoundedMap<string, { facts: string, since: number, last: number }>(MAX_KNOWN)
   readonly #now: () => number
 
@@ -200,13 +200,13 @@ export class BrokenDefinitions {
   }
 
   has (tables: readonly Table[], reason: string | undefined): boolean {
-    const known = this.#known.get(keyOf(tables, reason))
+    const known = this.#broken.get(keyOf(tables, reason))
     return known !== undefined && this.#now() < known.until && known.facts === factsOf(tables)
   }
 
   note (tables: readonly Table[], reason: string | undefined): void {
     if (reason === undefined) return // it cannot be distinguished from other errors
-    this.#known.set(keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
+    this.#broken.set(keyOf(tables, reason), { facts: factsOf(tables), until: this.#now() + KNOWN_FOR })
   }
 
   /** Returns how long it must still last to count as permanent, in milliseconds. */

@@ -81,7 +81,7 @@ export const controlTable = (name: string): Table => Object.freeze({
   comment: '',
   engine: '',
   transactional: true,
-  triggers: { known: true, list: [] },
+  triggers: { isComplete: true, list: [] },
   columns: new Map(),
   columnList: NONE,
   visibleColumns: NONE,

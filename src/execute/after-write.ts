@@ -141,7 +141,7 @@ export function withCheck (
   if (afterWrite === undefined || afterWrite.foreignKeys.length === 0) return running
   const refused = running.catch((error: unknown) => refuse(error, async (rows) => {
     if (plan.verb === 'update' || plan.conflict === undefined) {
-      return await checkForeignKeys(runner, plan, { checks: afterWrite.given, ...rows })
+      return await checkForeignKeys(runner, plan, { checks: afterWrite.ofRequest, ...rows })
     }
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
     if (row !== undefined) await checkUpserted(runner, { ...plan, afterWrite }, row)

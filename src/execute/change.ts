@@ -129,7 +129,7 @@ async function updateByKey (
   const keys = found.map((values) => keyAfter(key, values, assignments))
   const mustFind = sink !== undefined || isCheckedAfterWrite(plan)
   const areNew = mustFind && mayMoveKey(plan, key)
-  const wasTaken = areNew && await areTaken(runner, { table, key, keys, own: found })
+  const wasTaken = areNew && await areTaken(runner, { table, key, keys, ownKeys: found })
   // once a row is changed, what its children become by cascades may no longer satisfy filters by related rows
   const isLocked = factsOf(table).hasTransactions && existsIn(plan.condition).length > 0
   const write = (runner: Runner): Promise<StatementResult> => isLocked
@@ -150,10 +150,10 @@ async function updateByKey (
 async function runFound (
   runner: Runner,
   plan: UpdatePlan,
-  found: ReadonlyArray<readonly Value[]>
+  keys: ReadonlyArray<readonly Value[]>
 ): Promise<StatementResult> {
   let total: StatementResult = { rows: 0, changed: 0 }
-  for (const ofKeys of inSteps(plan.key as readonly Column[], found)) {
+  for (const ofKeys of inSteps(plan.key as readonly Column[], keys)) {
     const condition = combine('and', [ofKeys, plan.condition])
     const { changed, matched } = await runner.run({ ...plan, condition })
     total = {

@@ -308,14 +308,14 @@ export const mayMoveKey = ({ table, assignments }: UpdatePlan, key: readonly Col
  * Other rows already have one of the keys. If the write succeeds nevertheless, a trigger has changed the key, and the
  * row with that key is another one.
  */
-export async function areTaken (runner: Runner, { table, key, keys, own = [] }: {
+export async function areTaken (runner: Runner, { table, key, keys, ownKeys = [] }: {
   readonly table: Table
   readonly key: readonly Column[]
   /** The write gives them to the rows. */
   readonly keys: ReadonlyArray<readonly Value[]>
-  readonly own?: ReadonlyArray<readonly Value[]>
+  readonly ownKeys?: ReadonlyArray<readonly Value[]>
 }): Promise<boolean> {
-  const written = new Set(own.map(textOf))
+  const written = new Set(ownKeys.map(textOf))
   for (const condition of inSteps(key, keys)) {
     const found = await runner.keys({ table, columns: key, condition, limit: STEP })
     if (found.some((values) => !written.has(textOf(values)))) return true

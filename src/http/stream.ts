@@ -86,13 +86,13 @@ const NOT_OF_STREAMS = fieldsWith('needsAllRows')
 
 /** `limit` of a select may be any number of rows up to `most`. Returns the refusal, not thrown. */
 function takeLimit (
-  given: object,
+  sent: object,
   most: number | undefined
 ): { readonly body: Readonly<Record<string, unknown>>, readonly limit: number | undefined } | ServiceError {
-  const field = NOT_OF_STREAMS.find((each) => Object.hasOwn(given, each))
+  const field = NOT_OF_STREAMS.find((each) => Object.hasOwn(sent, each))
   if (field !== undefined) return at([field], invalidBody(`"${field}" is not allowed in a stream`))
-  const { limit, ...body } = given as { limit?: unknown }
-  if (limit === undefined && !Object.hasOwn(given, 'limit')) return { body, limit: undefined }
+  const { limit, ...body } = sent as { limit?: unknown }
+  if (limit === undefined && !Object.hasOwn(sent, 'limit')) return { body, limit: undefined }
   if (typeof limit !== 'number' || !Number.isInteger(limit)) {
     return at(['limit'], invalidBody('"limit" must be a whole number'))
   }

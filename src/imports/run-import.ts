@@ -290,9 +290,9 @@ export class Import {
     return finishWrite(this.#request.options.dryRun ? { dryRun: true } : {}, members, undefined)
   }
 
-  #withCommitted (given: ServiceError): ServiceError {
+  #withCommitted (reported: ServiceError): ServiceError {
     const { committed } = this
-    const error = toWritable(given)
+    const error = toWritable(reported)
     if (this.#rows > 0) {
       error.message = error.message.replace('nothing was changed', `no row after line ${this.#line} was changed`)
     }
@@ -424,9 +424,9 @@ export function readImportOptions (format: ImportFormat, query: Iterable<readonl
 const TRANSACTIONS = new Map([['whole', 'whole'], ['batch', 'batch']] as const)
 const DRY_RUN = new Map([['true', true]])
 
-function readConflict (given: ReadonlyMap<string, string>): OnConflict | undefined {
-  const key = given.get('onConflict')
-  const set = given.get('set')
+function readConflict (parameters: ReadonlyMap<string, string>): OnConflict | undefined {
+  const key = parameters.get('onConflict')
+  const set = parameters.get('set')
   if (key === undefined) {
     if (set !== undefined) throw refuse('set', 'is only allowed with onConflict')
     return undefined

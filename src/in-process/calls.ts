@@ -26,10 +26,10 @@ import type { ImportFields, LoadResult } from './requests.ts'
  * Refuses misspelt options, because `dryrun` would write and `consistancy` would read from a replica. `call`: for the
  * message. @throws INVALID_BODY
  */
-export function requireKnown (given: object, known: ReadonlySet<string>, call: string): void {
-  const name = Object.keys(given).find((each) => !known.has(each))
+export function requireKnown (options: object, names: ReadonlySet<string>, call: string): void {
+  const name = Object.keys(options).find((each) => !names.has(each))
   if (name === undefined) return
-  const hint = didYouMean(name, known, `; the options are ${[...known].join(', ')}`)
+  const hint = didYouMean(name, names, `; the options are ${[...names].join(', ')}`)
   throw invalidBody(`"${name}" is not an option of ${call}${hint}`)
 }
 

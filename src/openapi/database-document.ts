@@ -54,7 +54,7 @@ function rowOf (columns: readonly Column[]): object {
 function toInsert (table: Table): Column[] {
   const writable = writableColumns(table, 'insert')
   const required = writable.filter(
-    (column) => table.requiredColumns.includes(column) || table.granted?.given.has(column.name) === true
+    (column) => table.requiredColumns.includes(column) || table.granted?.required.has(column.name) === true
   )
   return required.length > 0 ? required : writable.filter(({ autoIncrement }) => !autoIncrement).slice(0, 1)
 }

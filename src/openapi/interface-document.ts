@@ -106,7 +106,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     request: refTo(`${NAME}Request`),
     answer: refTo(`${NAME}Response`),
     ...(verbs.includes('select') && {
-      others: Object.fromEntries(
+      responseTypes: Object.fromEntries(
         STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])
       )
     }),

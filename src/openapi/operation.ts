@@ -79,7 +79,7 @@ export interface Operation {
   readonly request: Schema
   readonly answer: Schema
   /** Further media types of a successful response, by their names. */
-  readonly others?: Readonly<Record<string, Schema>>
+  readonly responseTypes?: Readonly<Record<string, Schema>>
   readonly examples: Readonly<Record<string, Schema>>
   readonly refusals: Readonly<Record<string, Schema>>
 }
@@ -94,7 +94,7 @@ export function createPathItem ({
   imports,
   request,
   answer,
-  others = {},
+  responseTypes = {},
   examples,
   refusals
 }: Operation): Schema {
@@ -103,7 +103,7 @@ export function createPathItem ({
     headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
     content: {
       'application/json': { schema: answer },
-      ...Object.fromEntries(Object.entries(others).map(([type, schema]) => [type, { schema }]))
+      ...Object.fromEntries(Object.entries(responseTypes).map(([type, schema]) => [type, { schema }]))
     }
   }
   return {

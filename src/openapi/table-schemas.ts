@@ -128,8 +128,8 @@ function insertSchema (table: Table): Schema {
  * Whether an insert may omit the column. A known trigger may fill it; triggers that the account cannot see are ignored.
  */
 export function isOptional (table: Table, column: Column): boolean {
-  if (table.granted?.given.has(column.name) === true) return false
-  return !table.requiredColumns.includes(column) || (table.triggers.known && mayFillColumns(table))
+  if (table.granted?.required.has(column.name) === true) return false
+  return !table.requiredColumns.includes(column) || (table.triggers.isComplete && mayFillColumns(table))
 }
 
 /**

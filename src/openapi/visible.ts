@@ -48,7 +48,7 @@ export function cacheKeyOf (catalog: Catalog, grant: Grant, database: string): s
         name,
         verbs,
         ...[columns, granted.writable.insert, granted.writable.update].map((each) => [...each.keys()]),
-        [...granted.given],
+        [...granted.required],
         requiredColumns.map((column) => column.name)
       ]
     })

@@ -32,18 +32,18 @@ export function toWritten ({ index, columns, parameters }: PlannedRow): WrittenR
 }
 
 /**
- * `known`: their values are known before the write; `computed`, `foreignKeys`: only the written rows show them. @throws
- * PERMISSION_DENIED for claims that cannot be used
+ * `beforeWrite`: their values are known before the write; `afterWrite`, `foreignKeys`: only the written rows show them.
+ * @throws PERMISSION_DENIED for claims that cannot be used
  */
 export function divideParents (
   plan: InsertPlan | UpdatePlan,
   granted: GrantedAccess
 ): {
-    readonly known: GrantedAccess
-    readonly computed: GrantedAccess
+    readonly beforeWrite: GrantedAccess
+    readonly afterWrite: GrantedAccess
     readonly foreignKeys: readonly WrittenForeignKey[]
   } {
-  if (granted.parents.length === 0) return { known: granted, computed: granted, foreignKeys: [] }
+  if (granted.parents.length === 0) return { beforeWrite: granted, afterWrite: granted, foreignKeys: [] }
   const isWritten = ({ key }: Parent): boolean => {
     const columns = key.columns.map((name) => getNamed(granted.base, name))
     return (
@@ -52,8 +52,8 @@ export function divideParents (
   }
   const written = granted.parents.filter(isWritten)
   return {
-    known: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
-    computed: { ...granted, parents: written },
+    beforeWrite: { ...granted, parents: granted.parents.filter((parent) => !written.includes(parent)) },
+    afterWrite: { ...granted, parents: written },
     foreignKeys: written.map((parent) => ({
       ...targetOf(parent),
       from: parent.key.columns.map((name) => getNamed(granted.base, name)),

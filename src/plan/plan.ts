@@ -208,7 +208,7 @@ export interface AfterWrite {
   readonly rules: Condition
   readonly foreignKeys: readonly WrittenForeignKey[]
   /** The checks of the same foreign keys with the values of the request, as far as those are known. */
-  readonly given: readonly ForeignKeyCheck[]
+  readonly ofRequest: readonly ForeignKeyCheck[]
 }
 
 /** A foreign key to a table for which a grant has rules. */

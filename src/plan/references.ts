@@ -42,12 +42,12 @@ export class References implements StandIns {
   readonly targets = new Map<object, Target>()
   readonly #index: number
   readonly #find: ((target: Target) => unknown) | undefined
-  readonly #others: StandIns | undefined
+  readonly #outer: StandIns | undefined
 
-  /** `others`: other values that come from elsewhere. */
-  constructor (index: number, others: StandIns | undefined, find?: (target: Target) => unknown) {
+  /** `outer`: other values that come from elsewhere. */
+  constructor (index: number, outer: StandIns | undefined, find?: (target: Target) => unknown) {
     this.#index = index
-    this.#others = others
+    this.#outer = outer
     this.#find = find
   }
 
@@ -57,7 +57,7 @@ export class References implements StandIns {
    */
   replace (given: unknown, column: Column, path: Path): unknown {
     const target = readReference(given, this.#index, path)
-    if (target === undefined) return this.#others === undefined ? given : this.#others.replace(given, column, path)
+    if (target === undefined) return this.#outer === undefined ? given : this.#outer.replace(given, column, path)
     this.targets.set(given as object, target)
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)

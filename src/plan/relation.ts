@@ -117,7 +117,7 @@ export function findMemberIndex (
   const base = baseTable(table)
   const related = new Set(on.map(({ other }) => other.name))
   const equal = new Set([...related, ...Array.from(equalColumns, ({ name }) => name)])
-  let best: { readonly found: MemberIndex; readonly rank: number } | undefined
+  let best: { readonly member: MemberIndex; readonly rank: number } | undefined
   for (const index of base.indexes) {
     const parts = index.ordered ? partsOf(index, base) : []
     const end = parts.findIndex(({ column }) => column === null || !equal.has(column))
@@ -134,7 +134,7 @@ export function findMemberIndex (
           ? 'desc'
           : 'asc'
     const rank = run.length + (isOrdered ? 1000 : 0)
-    if (best === undefined || rank > best.rank) best = { found: { index, direction }, rank }
+    if (best === undefined || rank > best.rank) best = { member: { index, direction }, rank }
   }
-  return best?.found
+  return best?.member
 }

@@ -44,18 +44,18 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
   planKnown: (known: GrantedAccess) => readonly ForeignKeyCheck[]
 ): P {
   refuseUnchecked(plan, granted)
-  const { known, computed, foreignKeys } = divideParents(plan, granted)
-  const foreignKeyChecks = [...planKnown(known), ...checksOfGiven(plan, computed)]
+  const { beforeWrite, afterWrite, foreignKeys } = divideParents(plan, granted)
+  const foreignKeyChecks = [...planKnown(beforeWrite), ...checksOfGiven(plan, afterWrite)]
   // an upsert may keep values of a row that exists, so the values of the request alone do not show its foreign key
-  const given =
+  const ofRequest =
     plan.verb === 'insert' && plan.conflict !== undefined
       ? []
-      : computed.parents.flatMap((parent) => planGiven(() => planKnown({ ...computed, parents: [parent] })))
+      : afterWrite.parents.flatMap((parent) => planGiven(() => planKnown({ ...afterWrite, parents: [parent] })))
   return Object.freeze(
     withCheckAfterWrite(
       foreignKeyChecks.length === 0 ? plan : { ...plan, foreignKeyChecks, inTransaction: true },
       granted.rules,
-      { foreignKeys, given }
+      { foreignKeys, ofRequest }
     )
   )
 }
@@ -152,13 +152,13 @@ export const rowRefused = () => permissionDenied('The row would not satisfy the 
 // Only the written rows show whether they satisfy the rules of a grant if the database computes some values.
 
 /**
- * `foreignKeys`: only the written rows show their values. `given`: the same with the values of the request. @throws
+ * `foreignKeys`: only the written rows show their values. `ofRequest`: the same with the values of the request. @throws
  * NOT_SUPPORTED if the rows could not be found again, or the write could not be undone
  */
 function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   plan: P,
   rules: readonly Rule[],
-  { foreignKeys, given }: Pick<AfterWrite, 'foreignKeys' | 'given'>
+  { foreignKeys, ofRequest }: Pick<AfterWrite, 'foreignKeys' | 'ofRequest'>
 ): P {
   if (
     foreignKeys.length === 0 &&
@@ -180,7 +180,7 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
   return {
     ...plan,
     ...(key && { key }),
-    afterWrite: { rules: planRules(rules), foreignKeys, given },
+    afterWrite: { rules: planRules(rules), foreignKeys, ofRequest },
     inTransaction: true
   }
 }

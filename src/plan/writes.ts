@@ -221,13 +221,13 @@ function mayReadId (table: Table, { key }: Conflict): boolean {
 }
 
 /** Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits. */
-function findReasonOfOrder (table: Table, given: readonly Column[], written: readonly Column[]): string | undefined {
+function findReasonOfOrder (table: Table, inserted: readonly Column[], written: readonly Column[]): string | undefined {
   const { name, columns, foreignKeys } = baseTable(table)
   const { hasHistory, seesNew, seesChanged } = factsOf(table)
   if (traitsOf(table).hasOneWriter) return 'one writer excludes the others'
   if (hasHistory) return 'the history shows the order'
   if (seesNew || seesChanged) return 'triggers see the order'
-  const names = new Set([...given, ...written].map(({ name }) => name))
+  const names = new Set([...inserted, ...written].map(({ name }) => name))
   const staysNull = (column: string): boolean => {
     const found = columns.get(column)
     return found?.defaultText === null && !isComputed(found) && found.onUpdate !== true && !names.has(column)

@@ -376,7 +376,7 @@ const DOLLAR = 36
 interface MembersVisitor<T> {
   readonly visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined
   /** How many conditions may follow. Each key, and each filter of a list, is one at least. */
-  left: number
+  remaining: number
   /** Called with the path of one too many. */
   readonly refuse?: (path: Path) => T
 }
@@ -394,15 +394,17 @@ function findMembers<T> (
 ): T | undefined {
   if (!isObject(filters) || depth < 0) return undefined
   const keys = objectKeys(filters)
-  if (keys.length > visitor.left) return visitor.refuse?.([...path, keys[visitor.left] as string])
+  if (keys.length > visitor.remaining) return visitor.refuse?.([...path, keys[visitor.remaining] as string])
   for (const key of keys) {
     const form = key.charCodeAt(0) === DOLLAR ? COMBINATOR_FORMS.get(key) : undefined
     if (form === undefined) {
-      visitor.left--
+      visitor.remaining--
       continue
     }
     const value = filters[key]
-    if (Array.isArray(value) && value.length > visitor.left) return visitor.refuse?.([...path, key, visitor.left])
+    if (Array.isArray(value) && value.length > visitor.remaining) {
+      return visitor.refuse?.([...path, key, visitor.remaining])
+    }
     let result = hasMembers(form) ? visitor.visit({ key, members: value, path: [...path, key] }) : undefined
     if (result !== undefined) return result
     for (const { steps, inner } of filtersIn(value, form)) {
@@ -459,12 +461,12 @@ export function findRelatedError (
   if (isPlain(filters, conditions)) return undefined
   const refuseMore = (beyond: Path): ServiceError => at(beyond, tooManyConditions(conditions))
   const visitor: MembersVisitor<ServiceError> = {
-    left: conditions,
+    remaining: conditions,
     refuse: refuseMore,
     visit ({ key, members, path: memberPath }) {
       const names = isObject(members) ? objectKeys(members) : []
-      if (names.length > visitor.left) return refuseMore([...memberPath, names[visitor.left] as string])
-      visitor.left -= names.length
+      if (names.length > visitor.remaining) return refuseMore([...memberPath, names[visitor.remaining] as string])
+      visitor.remaining -= names.length
       if (names.length === 0) {
         return refuse(
           memberPath,
@@ -499,7 +501,7 @@ export interface NamedTable {
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
   if (isPlain(filters)) return
   findMembers(filters, [...path], {
-    left: Infinity,
+    remaining: Infinity,
     visit ({ key, members, path: memberPath }) {
       for (const [name, { table }] of Object.entries(members as Readonly<Record<string, Related>>)) {
         const steps = table === undefined ? [name] : [name, 'table']
@@ -583,14 +585,14 @@ function findMemberError (
 /** The fields of members of which groups use columns. */
 const OF_GROUPS = ['table', 'on', 'filters', 'include']
 
-function namedColumns ({ groupBy = [], aggregates = {} }: SelectBody): Array<{ path: Path, given: MemberColumn }> {
+function namedColumns ({ groupBy = [], aggregates = {} }: SelectBody): Array<{ path: Path, reference: MemberColumn }> {
   const groups = groupBy.flatMap((entry, index) => {
-    const [[name, given]] = isName(entry) ? [['', '']] : Object.entries(entry) as [[string, MemberColumn]]
-    return isOfMember(given) ? [{ path: ['groupBy', index, name], given }] : []
+    const [[name, reference]] = isName(entry) ? [['', '']] : Object.entries(entry) as [[string, MemberColumn]]
+    return isOfMember(reference) ? [{ path: ['groupBy', index, name], reference }] : []
   })
   const computed = Object.entries(aggregates).flatMap(([name, { filters, ...call }]) => {
-    const [[key, given]] = Object.entries(call) as [[string, string | MemberColumn]]
-    return isOfMember(given) ? [{ path: ['aggregates', name, key], given }] : []
+    const [[key, reference]] = Object.entries(call) as [[string, string | MemberColumn]]
+    return isOfMember(reference) ? [{ path: ['aggregates', name, key], reference }] : []
   })
   return [...groups, ...computed]
 }
@@ -602,10 +604,10 @@ const isOfMember = (given: string | MemberColumn): given is MemberColumn =>
 /** Every member beside groups is used by one of them or an aggregate, and they use no others. */
 export function findUnused (body: SelectBody): ServiceError | undefined {
   const used = new Set<string>()
-  for (const { path, given } of namedColumns(body)) {
+  for (const { path, reference } of namedColumns(body)) {
     let level: Include = body.include ?? {}
     const names: string[] = []
-    for (const name of followMembers(given).members) {
+    for (const name of followMembers(reference).members) {
       names.push(name)
       if (!Object.hasOwn(level, name)) {
         const hint = didYouMean(name, Object.keys(level))

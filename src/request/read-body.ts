@@ -26,10 +26,10 @@ export class BodyMemory {
     this.#total = total
   }
 
-  /** `own`: what the body holds already. False if the bytes do not fit. */
-  take (owner: string, own: number, bytes: number): boolean {
+  /** `ownBytes`: what the body holds already. False if the bytes do not fit. */
+  take (owner: string, ownBytes: number, bytes: number): boolean {
     const before = this.#holders.get(owner) ?? 0
-    if (this.held !== own && (before + bytes) * 2 > this.#total - (this.held - before)) return false
+    if (this.held !== ownBytes && (before + bytes) * 2 > this.#total - (this.held - before)) return false
     this.held += bytes
     this.#holders.set(owner, before + bytes)
     return true

@@ -68,9 +68,9 @@ export class JsonRows implements RowFormat {
   }
 
   /** Removes the gaps after so many, and without any the values of all rows. */
-  clear (kept = 0): void {
-    this.gaps.length = kept
-    if (kept > 0) return
+  clear (from = 0): void {
+    this.gaps.length = from
+    if (from > 0) return
     this.#sizeOfValues = 0
     for (const lists of this.lists.values()) lists.clear()
   }

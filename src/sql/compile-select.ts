@@ -143,7 +143,7 @@ export function compute (
   computed: ComputedColumn,
   engine: Engine,
   builder: AggregateTokens,
-  own = true
+  onlyOwnClass = true
 ): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
   const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(builder.token(source))
@@ -151,7 +151,7 @@ export function compute (
   const compilePasses = builder.passes ?? ((given) => compileCondition(given, { ...builder, isInner: true }))
   const passes = condition && compilePasses(condition)
   if (TRAITS[engine].filtersAggregates) {
-    const conditions = [own ? ownValues(computed, builder) : undefined, passes].filter(
+    const conditions = [onlyOwnClass ? ownValues(computed, builder) : undefined, passes].filter(
       (each) => each !== undefined
     )
     return compileForm(texts, {
@@ -163,14 +163,14 @@ export function compute (
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-/** The functions that pass over values which are not `ColumnType.own`. */
+/** The functions that pass over values which are not `ColumnType.hasOwnClass`. */
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 export function ownValues (
   { call, source }: ComputedColumn,
   { token }: Pick<TableTokens, 'token'>
 ): Expression<SqlBool> | undefined {
-  const own = source?.type.own
+  const own = source?.type.hasOwnClass
   return own === undefined || !OF_VALUES.has(call)
     ? undefined
     : sql<SqlBool>`${compileForm(own, { column: sql.ref(token(source as Column)) })}`

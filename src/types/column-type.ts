@@ -269,7 +269,7 @@ export interface ColumnType {
    * comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a parameter of the
    * type is, unless `comparedColumn` is set.
    */
-  readonly own?: SqlTemplate
+  readonly hasOwnClass?: SqlTemplate
   /** The values of positions, if they may be others than those that `read` accepts. */
   readonly positions?: Positions
   /**
@@ -350,17 +350,19 @@ export class ValueUnreadable extends Error {
 }
 
 /** Omitted properties get the defaults of most types. */
-export function createType (own: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>): ColumnType {
-  const { comparison = 'order', structured = false, read, stored } = own
+export function createType (
+  definition: Pick<ColumnType, 'schema' | 'read' | 'write'> & Partial<ColumnType>
+): ColumnType {
+  const { comparison = 'order', structured = false, read, stored } = definition
   return Object.freeze({
     storedJson: (parameter: Value) =>
-      own.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
+      definition.write(Buffer.isBuffer(parameter) ? parameter : Buffer.from(String(parameter))),
     comparison,
     sortable: comparison !== 'none' && !structured,
     ranked: comparison === 'order' || comparison === 'text',
     writable: true,
     structured,
-    ...own,
+    ...definition,
     store: stored === undefined ? read : (value) => stored(read(value))
   } satisfies ColumnType)
 }

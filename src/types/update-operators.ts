@@ -70,13 +70,13 @@ export function incrementDouble (sql: SqlTemplate, fixed?: FixedPoint): UpdateOp
 }
 
 /** `$now`: the time of the statement, in UTC, by the clock of the database. */
-export function withNow (type: ColumnType, own: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
+export function withNow (type: ColumnType, form: Partial<MomentForm> & Pick<MomentForm, 'kind'>): ColumnType {
   const moment: MomentForm = {
     digits: 0,
     padded: true,
     ...CALENDAR,
-    isComparable: own.kind === 'date' || own.kind === 'moment',
-    ...own
+    isComparable: form.kind === 'date' || form.kind === 'moment',
+    ...form
   }
   const now: UpdateOperator = {
     name: '$now',

@@ -180,9 +180,9 @@ interface FoundRow { readonly index: number, readonly values: readonly Value[], 
 async function writeRows (
   runner: Runner,
   { table, keyed: { key, entries } }: KeyedPlan,
-  found: ReadonlyArray<readonly Value[] | undefined>
+  storedKeys: ReadonlyArray<readonly Value[] | undefined>
 ): Promise<number> {
-  const rows = found.flatMap((values, index): FoundRow[] =>
+  const rows = storedKeys.flatMap((values, index): FoundRow[] =>
     values === undefined ? [] : [{ index, values, update: entries[index]?.update as UpdatePlan }])
   const updates = rows.map(({ update }) => update)
   const columns = whyUpdatedOneByOne({ table, key, updates }) === undefined
@@ -222,9 +222,9 @@ async function writeRow (runner: Runner, key: readonly Column[], { index, values
   return countUpdated(one, await atEntry(index, () => runOne(runner, one)))
 }
 
-function refuseRepeats (found: ReadonlyArray<readonly Value[] | undefined>): void {
+function refuseRepeats (storedKeys: ReadonlyArray<readonly Value[] | undefined>): void {
   const seen = new Map<string, number>()
-  for (const [index, values] of found.entries()) {
+  for (const [index, values] of storedKeys.entries()) {
     if (values === undefined) continue
     const text = textOf(values)
     const first = seen.get(text)

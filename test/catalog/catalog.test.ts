@@ -12,7 +12,7 @@ const facts = (name: string, columns: Column[], primaryKey: string[] = []): Tabl
     engine: '',
     transactional: true,
     triggers: {
-      known: true, list: []
+      isComplete: true, list: []
     },
     columns,
     primaryKey,
@@ -71,12 +71,12 @@ const EVENTS: readonly TriggerEvent[] = ['insert', 'update', 'delete']
 
 t.test('a statement may fire a trigger of its event, or any trigger if triggers are unknown', async (t) => {
   const table = tableOf({
-    columns: [mysqlColumn('id', 'int')], triggers: { known: true, list: [{ timing: 'before', event: 'insert' }] }
+    columns: [mysqlColumn('id', 'int')], triggers: { isComplete: true, list: [{ timing: 'before', event: 'insert' }] }
   })
   t.same(EVENTS.filter((event) => mayFire(table, event)), ['insert'])
   t.same(EVENTS.filter((event) => mayFire(table, event, 'before')), ['insert'])
   t.same(EVENTS.filter((event) => mayFire(table, event, 'after')), [])
-  const unknown = { triggers: { known: false, list: [] } }
+  const unknown = { triggers: { isComplete: false, list: [] } }
   t.same(EVENTS.filter((event) => mayFire(unknown, event, 'after')), EVENTS)
 })
 

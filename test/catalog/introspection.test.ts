@@ -429,7 +429,7 @@ const fired: Schema = {
 await onEachEngine(t, 'the triggers of each table are known ' +
   'by timing and event', { schema: fired }, async (t, { url, engine }) => {
   const { tables } = await loadCatalog(url)
-  t.same(tables.get('plain')?.triggers, { known: true, list: [] })
+  t.same(tables.get('plain')?.triggers, { isComplete: true, list: [] })
   t.same(tables.get('fired')?.triggers, {
     known: true,
     list: [
@@ -437,7 +437,7 @@ await onEachEngine(t, 'the triggers of each table are known ' +
     ]
   })
   t.same(tables.get('seen')?.triggers, {
-    known: true, list: engine === 'sqlite' ? [{ timing: 'instead', event: 'update' }] : []
+    isComplete: true, list: engine === 'sqlite' ? [{ timing: 'instead', event: 'update' }] : []
   })
 })
 
@@ -465,7 +465,7 @@ await onEachEngine(t, 'the text of a trigger is parsed in every form ' +
   const { tables } = await loadCatalog(url)
   for (const [index, [sql, timing, event]] of FORMS.entries()) {
     t.same(tables.get(`t${index}`)?.triggers, {
-      known: true, list: [{ timing, event }]
+      isComplete: true, list: [{ timing, event }]
     }, sql)
   }
 })
@@ -480,7 +480,7 @@ t.test('a trigger whose text cannot be parsed may be of any event (sqlite)', asy
   const [table] = await introspectSqlite(
     async (sql, ...parameters) => database.prepare(sql).all(...parameters), async () => []
   )
-  t.same(table?.triggers, { known: false, list: [] })
+  t.same(table?.triggers, { isComplete: false, list: [] })
   database.close()
 })
 
@@ -516,7 +516,7 @@ for (const engine of await engines()) {
       const { tables } = await loadCatalog(await createUser(t, database, { grants }))
       const expected = shown.byWriting === 'YES' ? knownToWriters : known
       t.same(
-        [...tables.values()].filter(({ triggers }) => triggers.known).map(({ name }) => name), expected,
+        [...tables.values()].filter(({ triggers }) => triggers.isComplete).map(({ name }) => name), expected,
         grants.join('; ')
       )
       t.equal(tables.get('fired')?.triggers.list.length, expected.includes('fired')
@@ -532,13 +532,13 @@ for (const engine of await engines()) {
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: [] })
     const user = `'${new URL(url).username}'@'%'`
-    const knows = async () => (await loadTable(url, 'plain')).triggers.known
+    const knows = async () => (await loadTable(url, 'plain')).triggers.isComplete
     const pattern = database.name.replaceAll('_', '\\_')
     await database.query(`grant all on \`${pattern.slice(0, -1)}_\`.* to ${user}`)
     t.equal(await knows(), true)
     await database.query(`grant select on \`${pattern}\`.* to ${user}`)
     t.equal(await knows(), false)
-    t.same((await loadTable(url, 'plain')).triggers, { known: false, list: [] })
+    t.same((await loadTable(url, 'plain')).triggers, { isComplete: false, list: [] })
     await database.query(`grant trigger on *.* to ${user}`)
     t.equal(await knows(), true)
   })
@@ -553,7 +553,7 @@ for (const engine of await engines()) {
     await database.query(
       `grant all on \`${database.name.toUpperCase().replaceAll('_', '\\_')}\`.* to '${new URL(url).username}'@'%'`
     )
-    t.equal((await loadTable(url, 'plain')).triggers.known, false)
+    t.equal((await loadTable(url, 'plain')).triggers.isComplete, false)
   })
 }
 

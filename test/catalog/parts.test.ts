@@ -17,7 +17,7 @@ const tableOf = (name: string): TableFacts => ({
   comment: '',
   engine: 'innodb',
   transactional: true,
-  triggers: { known: true, list: [] },
+  triggers: { isComplete: true, list: [] },
   columns,
   primaryKey: ['id'],
   uniqueKeys: [],

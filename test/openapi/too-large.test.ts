@@ -20,7 +20,7 @@ const tableOf = (name: string, columns: number) => ({
   comment: '',
   engine: 'innodb',
   transactional: true,
-  triggers: { known: true, list: [] },
+  triggers: { isComplete: true, list: [] },
   primaryKey: ['c0'],
   uniqueKeys: [],
   indexes: [],

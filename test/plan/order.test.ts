@@ -333,7 +333,7 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   }
   for (const [event, timing] of [['insert', 'after'], ['update', 'before']] as const) {
     t.notOk(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), tableOf({
-      ...parts, triggers: { known: true, list: [{ event, timing }] }
+      ...parts, triggers: { isComplete: true, list: [{ event, timing }] }
     })), `a trigger of an ${event} may show the order`)
   }
   t.notOk(isAnyOrder(

@@ -43,7 +43,7 @@ t.test('a grant shares the decisions of the table without the values of its rule
     granted: {
       base,
       shape,
-      given: new Set(),
+      required: new Set(),
       writable: {
         insert: base.columns, update: base.columns
       },

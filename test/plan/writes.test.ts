@@ -19,7 +19,7 @@ const table = tableOf({
     mysqlColumn('a/b~c', 'int')
   ],
   // it may fill in what is needed
-  triggers: { known: true, list: [{ timing: 'before', event: 'insert' }] }
+  triggers: { isComplete: true, list: [{ timing: 'before', event: 'insert' }] }
 })
 /** The row of an insert. */
 const planned = (json: string): Array<[string, unknown]> => {
@@ -182,15 +182,15 @@ t.test('a column without a default may be left out where a trigger may fill it i
   const columns = [mysqlColumn('name', 'int', { nullable: false, optional: false })]
   const insertInto = (triggers: Triggers): unknown =>
     planInsert({ verb: 'insert', data: {} }, tableOf({ columns, triggers })).rows
-  t.same(insertInto({ known: true, list: [{ timing: 'before', event: 'insert' }] }), [
+  t.same(insertInto({ isComplete: true, list: [{ timing: 'before', event: 'insert' }] }), [
     { index: 0, columns: [], parameters: [] }
   ])
   t.same(
-    insertInto({ known: false, list: [] }), [{ index: 0, columns: [], parameters: [] }],
+    insertInto({ isComplete: false, list: [] }), [{ index: 0, columns: [], parameters: [] }],
     'the account cannot see whether the table has triggers'
   )
   t.throws(() => insertInto({
-    known: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }]
+    isComplete: true, list: [{ timing: 'after', event: 'insert' }, { timing: 'before', event: 'update' }]
   }), { code: 'MISSING_COLUMN' })
 })
 

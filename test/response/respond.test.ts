@@ -45,7 +45,9 @@ t.test('an unknown id is null', async (t) => {
 
 t.test('an id is known only if no trigger can have set it', async (t) => {
   const idWith = async (data: object, identity: Column, insertId?: string): Promise<unknown> => {
-    const table = tableOf({ columns: [identity], primaryKey: [identity.name], triggers: { known: false, list: [] } })
+    const table = tableOf({
+      columns: [identity], primaryKey: [identity.name], triggers: { isComplete: false, list: [] }
+    })
     return /"id":(.*)}}$/.exec(await answer({ verb: 'insert', data }, table, insertId))?.[1]
   }
   t.equal(await idWith({ code: 'x' }, code), 'null', 'the account may not see the triggers')

@@ -41,7 +41,7 @@ const createTables = (engine: Engine): Table[] => [...createCatalog(['what?', 't
   comment: '',
   engine: '',
   transactional: true,
-  triggers: { known: true, list: [] },
+  triggers: { isComplete: true, list: [] },
   columns: [
     column(engine, 'id', 'bigint'), column(engine, 'a?b', 'varchar'), column(engine, 'price', 'decimal'),
     column(engine, 'ratio', engine === 'mysql' ? 'float' : 'real'), column(engine, 'doc', 'json'),
@@ -264,7 +264,7 @@ function createTablesOfMembersCache (engine: Engine): Catalog {
     comment: '',
     engine: '',
     transactional: true,
-    triggers: { known: true, list: [] },
+    triggers: { isComplete: true, list: [] },
     columns: [
       column('id', 'bigint', { nullable: false }), column('p', 'int'), column('s', 'varchar(20)'),
       column('d', 'decimal(10,2)')

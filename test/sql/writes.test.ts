@@ -131,7 +131,7 @@ t.test('rows get statements of their own where one statement is not certain to d
     a, { sku: 'b', n: null }, { sku: 'bb', n: null }, { sku: 'c', n: 1 }, { sku: 'd', n: 1 }
   ], { key: ['sku'] }), [1, 1, 1, 1, 1], 'NULL in a column with another default')
   t.same(count('mysql', [a, { sku: 'b', n: null }], { key: ['sku'], set: ['price'] }), [2])
-  const before: Triggers = { known: true, list: [{ timing: 'before', event: 'insert' }] }
+  const before: Triggers = { isComplete: true, list: [{ timing: 'before', event: 'insert' }] }
   t.same(count('mysql', [a, b, c], undefined, createTable('mysql', 'items', 'n', before)), [3])
   t.same(
     count('mysql', [a, { n: 1 }, { n: 2 }], undefined, createTable('mysql', 'items', 'n', before)), [1, 1, 1],

@@ -66,7 +66,7 @@ export function tableOf ({
   kind = 'table',
   engine = '',
   transactional = true,
-  triggers = { known: true, list: [] },
+  triggers = { isComplete: true, list: [] },
   checks = [],
   indexes = []
 }: TableParts): Table {

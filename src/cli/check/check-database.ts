@@ -91,7 +91,7 @@ function reportTable (
   return [
     ...findings('line', [
       `${verbs} on ${name}${rules.length > 0 ? `, rows with ${rules.map(describeRule).join(' and ')}` : ''}`,
-      rules.length > 0 && !table.triggers.known && (permissions.has('insert') || permissions.has('update')) &&
+      rules.length > 0 && !table.triggers.isComplete && (permissions.has('insert') || permissions.has('update')) &&
         `writes to ${name} are checked by further statements, because the account lacks the privilege TRIGGER and ` +
         'does not see whether there are triggers'
     ]),

@@ -175,22 +175,22 @@ export type KnownStatements = WeakMap<readonly string[], Definitions>
 
 /** Undefined without columns, as for a statement that begins a transaction. */
 export function definitionsOf (
-  known: KnownStatements,
+  cache: KnownStatements,
   statement: Statement,
   differences: KnownDifferences
 ): Definitions | undefined {
   if (statement.columns.length === 0) return undefined
-  return known.get(statement.pieces) ?? define(known, statement, differences)
+  return cache.get(statement.pieces) ?? define(cache, statement, differences)
 }
 
 function define (
-  known: KnownStatements,
+  cache: KnownStatements,
   { pieces, table, sources, columns, isUnion }: Statement,
   differences: KnownDifferences
 ): Definitions {
   const expected = isUnion === true ? inUnion : inResult
   const definitions = createDefinitions({ table, sources, columns, differences, expected })
-  known.set(pieces, definitions)
+  cache.set(pieces, definitions)
   return definitions
 }
 

@@ -53,10 +53,12 @@ export function createMysqlDialect ({
   const differences = createDifferences()
   const options: ExecutionOptions = {
     watch: (client, stop) => watch(statementTimeout, client, stop),
-    known: new WeakMap(),
+    definitionsCache: new WeakMap(),
     differences
   }
-  const replicaOptions: ExecutionOptions = { ...options, known: new WeakMap(), differences: differences.ofReplicas }
+  const replicaOptions: ExecutionOptions = {
+    ...options, definitionsCache: new WeakMap(), differences: differences.ofReplicas
+  }
   const routeOf = (pools: readonly MysqlPool[]): Route => ({
     first: { pools, count: 1, losses: 0 }, attempts: pools.length + address.hosts.length, options, replicaOptions
   })

@@ -26,7 +26,7 @@ export interface ExecutionOptions {
   /** Called with the first row of a stream. */
   readonly onStarted?: () => void
   /** The definitions of cached statements. */
-  readonly known: KnownStatements
+  readonly definitionsCache: KnownStatements
   readonly differences: KnownDifferences
 }
 
@@ -39,9 +39,9 @@ export type SessionOwner = Pick<
 /** An owner that takes sessions back in another way. A spread of the pool would evaluate its getters each time. */
 export const ownerOf = (
   { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn }: SessionOwner,
-  own: Partial<Pick<SessionOwner, 'release' | 'restore'>>
+  overrides: Partial<Pick<SessionOwner, 'release' | 'restore'>>
 ): SessionOwner => (
-  { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn, ...own }
+  { confirmed, release, restore, discard, startStopping, isStopping, endStopping, moveOn, ...overrides }
 )
 
 export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
@@ -160,7 +160,7 @@ class Execution {
   }
 
   #send (): void {
-    const { session, request: { statement, sink }, options: { known, differences } } = this.#run
+    const { session, request: { statement, sink }, options: { definitionsCache, differences } } = this.#run
     this.#before = undefined
     const packet = writeStatement(statement)
     if (packet.size >= session.maxPacket) return this.done(TOO_LARGE)
@@ -169,7 +169,7 @@ class Execution {
       sink,
       inserts: statement.verb === 'insert' && statement.isUpsert !== true ? statement.rows ?? 1 : undefined,
       isNumbered: statement.isNumbered,
-      definitions: statement.verb === 'select' ? definitionsOf(known, statement, differences) : undefined,
+      definitions: statement.verb === 'select' ? definitionsOf(definitionsCache, statement, differences) : undefined,
       listener: this
     })
   }
@@ -237,7 +237,7 @@ class Execution {
       return
     }
     this.#tell(error, ok)
-    this.#stop.lost()
+    this.#stop.connectionLost()
   }
 
   #askAndGiveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
@@ -321,5 +321,5 @@ function mayHaveChangedSession (
   if (verb === 'select') return false
   // the server does not report SET TRANSACTION, which it allows outside of a transaction, for the next one
   if (error === null && session.reportsChanges && table.transactional) return (ok as OkPacket).changesSession
-  return !table.triggers.known || table.triggers.list.length > 0
+  return !table.triggers.isComplete || table.triggers.list.length > 0
 }

@@ -43,7 +43,7 @@ export type TransactionKind = 'read' | 'write'
 
 /** Discards the session if it was lost. */
 export function toFailure (
-  given: MysqlError,
+  reported: MysqlError,
   { pool, session, statement, request: { client, transaction }, isStopped }: {
     readonly pool: Pick<MysqlPool, 'discard' | 'moveOn'>
     readonly session: Session
@@ -54,7 +54,7 @@ export function toFailure (
     readonly isStopped: boolean
   }
 ): Error {
-  const error = session.engine.name === 'MariaDB' ? namedByMariadb(given) : given
+  const error = session.engine.name === 'MariaDB' ? namedByMariadb(reported) : reported
   const lost = isLost(error)
   // the server undoes uncommitted changes
   const isCertain = statement.verb === 'select' || (transaction !== undefined && statement.table.transactional)

@@ -198,7 +198,7 @@ function toTriggers (rows: Row[], visible: boolean): Triggers {
       ...(writes.length > 0 && { writes })
     }))
   })
-  return { known: visible || list.length > 0, list }
+  return { isComplete: visible || list.length > 0, list }
 }
 
 /**

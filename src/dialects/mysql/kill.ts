@@ -64,7 +64,7 @@ export interface Stop {
   /** Must be called when the connection has answered. Resolves when no KILL runs that would hit the next statement. */
   answered (): Promise<void>
   /** Must be called when the connection was lost, because the statement may still run. */
-  lost (): void
+  connectionLost (): void
   /** Whether a KILL was sent. A statement that it hits in a function such as `sleep` ends well, with a wrong value. */
   wasKilled (): boolean
 }
@@ -138,7 +138,7 @@ export function stopStatement ({
       state.wake()
       return ended
     },
-    lost () {
+    connectionLost () {
       state.wake()
     },
     wasKilled: () => state.wasKilled

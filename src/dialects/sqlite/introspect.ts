@@ -404,7 +404,7 @@ function toTriggers (rows: TriggerRow[]): Triggers {
     return event === undefined ? [] : [{ timing, event, ...writes.length > 0 && { writes } }]
   })
   // a trigger that this pattern does not match may be of any event
-  return { known: list.length === rows.length, list }
+  return { isComplete: list.length === rows.length, list }
 }
 
 const toNumber = (digits: string | undefined): number | null => digits === undefined ? null : Number(digits)

@@ -32,8 +32,8 @@ export async function runSelect (
 }
 
 /** Runs an insert, update or delete. `begin`: whether it begins a transaction. @throws SqliteError */
-export async function runWrite (session: Session, given: Statement, begin: boolean): Promise<StatementResult> {
-  const statement = { ...given, parameters: bindCells(given.parameters, systemClock) }
+export async function runWrite (session: Session, unbound: Statement, begin: boolean): Promise<StatementResult> {
+  const statement = { ...unbound, parameters: bindCells(unbound.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, isIdle = false } = statement
   const { changes, duplicates, insertId, untouched, existing } = await session.ask({
     kind: 'run',

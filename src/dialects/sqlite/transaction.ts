@@ -42,7 +42,7 @@ export class Writes {
    * Session.ask
    */
   async findBroken (session: Session): Promise<ServiceError> {
-    const lookups = { left: MAX_LOOKUPS }
+    const lookups = { remaining: MAX_LOOKUPS }
     for (const { statement, index } of this.#writing) {
       for (const [row, parameters] of rowsOf(statement).entries()) {
         for (const key of foreignKeysWritten({ ...statement, parameters })) {
@@ -77,13 +77,13 @@ async function isBroken (
     statement: { table, assigned },
     parameters
   }: { readonly key: ForeignKey; readonly statement: Statement; readonly parameters: Statement['parameters'] },
-  lookups: { left: number }
+  lookups: { remaining: number }
 ): Promise<boolean> {
   const values = columns.map((name) => parameters[assigned.findIndex((column) => column.name === name)])
   if (
     values.some((value) => value === undefined || value === null) ||
     referencedColumns.length !== columns.length ||
-    lookups.left-- <= 0
+    lookups.remaining-- <= 0
   ) { return false }
   const exists = (name: string, named: readonly string[]): string =>
     `exists (select 1 from ${quoted(name)} where ${named.map((column) => `${quoted(column)} = ?`).join(' and ')})`

@@ -53,7 +53,7 @@ t.test('docs/internals/server-errors.md lists the code of each error number of a
 
 t.test('unknown error numbers are converted by the class of their SQLSTATE', async (t) => {
   t.ok(classes.length > 5)
-  const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  const fired: Statement = { ...insert, table: { ...table, triggers: { isComplete: false, list: [] } } }
   for (const { code, states } of classes) {
     for (const state of states) {
       t.equal(
@@ -149,7 +149,7 @@ t.test('the log names the missing object, unless it is an account or does not lo
 t.test('a missing table may be another one, such as a sequence of a default; a missing column belongs to another ' +
   'table only if a trigger may run', async (t) => {
   const fired: Statement = {
-    ...insert, table: { ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] } }
+    ...insert, table: { ...table, triggers: { isComplete: true, list: [{ timing: 'after', event: 'insert' }] } }
   }
   const elsewhere = (message: string, plan: Statement, errno = 1146) =>
     (toServiceError(fromServer(errno, message), plan) as { isElsewhere?: boolean }).isElsewhere
@@ -163,7 +163,9 @@ t.test('a missing table may be another one, such as a sequence of a default; a m
 
 /** A table that cannot roll back, with triggers after some events. */
 const loose = (...events: TriggerEvent[]): Table => ({
-  ...table, transactional: false, triggers: { known: true, list: events.map((event) => ({ timing: 'after', event })) }
+  ...table,
+  transactional: false,
+  triggers: { isComplete: true, list: events.map((event) => ({ timing: 'after', event })) }
 })
 const update = (table: Table): Statement => statementOf('update', table)
 
@@ -180,7 +182,7 @@ t.test('a failed write of a table without transactions may have changed rows, un
     [9999, { ...insert, table: loose() }, 'OUTCOME_UNKNOWN'],
     [1062, { ...insert, table: loose('insert') }, 'OUTCOME_UNKNOWN'],
     [1146, { ...insert, table: loose('insert') }, 'OUTCOME_UNKNOWN'],
-    [1062, { ...insert, table: { ...loose(), triggers: { known: false, list: [] } } }, 'OUTCOME_UNKNOWN'],
+    [1062, { ...insert, table: { ...loose(), triggers: { isComplete: false, list: [] } } }, 'OUTCOME_UNKNOWN'],
     [1062, update(loose()), 'OUTCOME_UNKNOWN'],
     [1114, update(loose()), 'OUTCOME_UNKNOWN'],
     [1205, update(loose()), 'LOCK_TIMEOUT'],
@@ -243,7 +245,7 @@ t.test('a violated key is named with its columns, whatever the duplicate value a
 })
 
 t.test('if a trigger may have written another table, a key is named only with its table', async (t) => {
-  const fired: Statement = { ...insert, table: { ...table, triggers: { known: false, list: [] } } }
+  const fired: Statement = { ...insert, table: { ...table, triggers: { isComplete: false, list: [] } } }
   const pathsOf = (message: string) => (toServiceError(
     fromServer(1062, message), fired
   ) as { details?: Array<{ path: string }> }).details?.map(({ path }) => path)
@@ -302,7 +304,7 @@ t.test('a value that does not fit is named with its column, if that was sent, is
   t.same(detailsOf(errno, message, { ...written, assigned: [] }), [])
   t.same(detailsOf(errno, message, { ...written, table: { ...table, columns: new Map() } }), [])
   t.same(detailsOf(errno, message, {
-    ...written, table: { ...table, triggers: { known: true, list: [{ timing: 'before', event: 'update' }] } }
+    ...written, table: { ...table, triggers: { isComplete: true, list: [{ timing: 'before', event: 'update' }] } }
   }), [])
 })
 
@@ -322,7 +324,7 @@ t.test('a violated foreign key is named with its columns; rows that reference th
     (toServiceError(fromServer(1452, child.replace('my.items', 'audit')), insert) as { details?: unknown }).details, [],
     'a key of another table'
   )
-  const fired = statementOf('delete', { ...table, triggers: { known: false, list: [] } })
+  const fired = statementOf('delete', { ...table, triggers: { isComplete: false, list: [] } })
   t.same(
     (toServiceError(fromServer(1451, child), fired) as { details?: unknown }).details, [],
     'rows may refer to one that a trigger deletes'

@@ -88,7 +88,7 @@ t.test('a statement whose connection was lost is given up, and counts until the 
   const { told, stop, session, pass } = stopOn(t, 'running', 'running', 'ended')
   await pass(50)
   session.open = false
-  stop.lost()
+  stop.connectionLost()
   await pass(0)
   t.match(told, { givenUp: 1, stopping: true })
   await pass(2000)
@@ -187,7 +187,7 @@ t.test('a statement that ends while KILL fails is answered once and its connecti
         const timer = setTimeout(() => stop(queryTimeout()), 20)
         return () => clearTimeout(timer)
       },
-      known: new WeakMap(),
+      definitionsCache: new WeakMap(),
       differences: createDifferences()
     }
   })

@@ -45,7 +45,7 @@ t.test('a missing table or column means that the tables have changed', async (t)
 t.test('objects missing from the table itself are distinguished from those that a trigger ' +
   'or view refers to', async (t) => {
   const fired = statementOf('insert', {
-    ...table, triggers: { known: true, list: [{ timing: 'after', event: 'insert' }] }
+    ...table, triggers: { isComplete: true, list: [{ timing: 'after', event: 'insert' }] }
   })
   const view: Statement = { ...statementOf('select', { ...table, kind: 'view' }), readsView: true }
   const stale: Array<[plan: Statement, message: string, reason: string, isElsewhere: boolean]> = [
@@ -79,7 +79,7 @@ t.test('a check is named if no trigger may have written another table', async (t
   t.match(toServiceError(error(275, 'CHECK constraint failed: positive'), { ...insert, table: checked }), {
     code: 'CHECK_VIOLATION', details: [{ path: '', message: 'check constraint "positive"' }]
   })
-  for (const plan of [{ ...insert, table: { ...checked, triggers: { known: false, list: [] } } }, insert]) {
+  for (const plan of [{ ...insert, table: { ...checked, triggers: { isComplete: false, list: [] } } }, insert]) {
     const refusal = toServiceError(error(275, 'CHECK constraint failed: positive'), plan as Statement)
     t.match(refusal, { code: 'CHECK_VIOLATION' })
     t.same((refusal as { details?: unknown }).details, [])
@@ -87,7 +87,7 @@ t.test('a check is named if no trigger may have written another table', async (t
 })
 
 t.test('if a trigger may have written other tables, foreign keys are not described', async (t) => {
-  const fired = { ...table, triggers: { known: false, list: [] } }
+  const fired = { ...table, triggers: { isComplete: false, list: [] } }
   for (const number of [787, 1811]) {
     t.same((toServiceError(
       error(number, 'FOREIGN KEY constraint failed'), { ...remove, table: fired } as Statement
