@@ -165,16 +165,16 @@ export class NamedRequests {
         resultLimit
       })
     return running.then(use, (error: unknown) => {
-      throw isServiceError(error) ? this.#convert(error, request, call.omitted) : error
+      throw isServiceError(error) ? this.#convert(error, request) : error
     })
   }
 
-  #convert (error: ServiceError, request: NamedRequest, omitted: ReadonlySet<string>): ServiceError {
+  #convert (error: ServiceError, request: NamedRequest): ServiceError {
     if (request.role === undefined) return toOwnRights(request, error)
     const { databases, limits } = this.#using
     return toRightsOfRole(request, error, () => {
       const catalog = databases.get(request.database)?.latestCatalog()
-      return catalog && findMisfit(request, { catalog, limits }, omitted)
+      return catalog && findMisfit(request, { catalog, limits })
     })
   }
 }

@@ -188,16 +188,10 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
 export const planWithoutValues = (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): Plan[] =>
   planWhole(request, sourcesOf(request, catalog, grant), limits)
 
-/** Undefined if the request fits the database. `omitted`: a call leaves them out, which must be possible as well. */
-export function findMisfit (
-  request: NamedRequest,
-  { catalog, limits }: Fitting,
-  omitted?: ReadonlySet<string>
-): ServiceError | undefined {
+/** Undefined if the request fits the database. */
+export function findMisfit (request: NamedRequest, { catalog, limits }: Fitting): ServiceError | undefined {
   return attempt(() => {
-    const sources = sourcesOf(request, catalog)
-    requireSameForm(request, sources, limits)
-    if (omitted !== undefined && omitted.size > 0) planWithDefaults(request, sources, { limits, omitted })
+    requireSameForm(request, sourcesOf(request, catalog), limits)
     return undefined
   })
 }

@@ -6,16 +6,19 @@ import type { Place } from './places.ts'
 
 interface Caused { readonly declared: Declared, readonly place: Place, readonly rest: readonly string[] }
 
-/** The parameter whose place has the path, and the rest of the path. */
+/** The parameter whose place has the path, and the rest of the path; of an entry of a list, that of its key. */
 function findCause ({ parameters }: NamedRequest, path: string): Caused | undefined {
   const steps = stepsOf(path)
+  let ofEntry: Caused | undefined
   for (const declared of parameters.values()) {
     for (const place of declared.places) {
       const isWithin = place.path.every((step, index) => String(step) === steps[index])
       if (isWithin) return { declared, place, rest: steps.slice(place.path.length) }
+      const isKey = place.isKey === true && pointer(...place.path.slice(0, -1)) === path
+      if (isKey) ofEntry ??= { declared, place, rest: [] }
     }
   }
-  return undefined
+  return ofEntry
 }
 
 const pathOf = ({ declared, rest }: Caused): string => pointer(declared.name, ...rest)
@@ -35,13 +38,15 @@ const SAFE = new RegExp(`(${[
   'is longer than \\d+ characters',
   'must have at least one word, and at most \\d+ characters',
   'The filters contain more than \\d+ values in lists',
-  'null is not a value here'
+  'null is not a value here',
+  'has no default',
+  'the entry finds the same row as entry \\d+'
 ].join('|')})$`)
 
 /** The details lead into the parameters or, what none of them has caused, into the body. */
 export function toOwnRights (request: NamedRequest, error: ServiceError): ServiceError {
   return withDetails(copyOf(error), ...error.details.map((detail): Detail => {
-    const cause = UNCURABLE.has(error.code) ? undefined : findCause(request, detail.path)
+    const cause = isUncurable(request, error) ? undefined : findCause(request, detail.path)
     return { ...detail, path: cause === undefined ? `/body${detail.path}` : pathOf(cause) }
   }))
 }
@@ -58,11 +63,18 @@ const MESSAGES = new Map([
   ['NOT_SUPPORTED', 'The service cannot do this']
 ])
 
+/** Messages about the header Idempotency-Key, which is the caller's. */
+const OF_HEADER = /^(A JWT without "sub" cannot use Idempotency-Key|The database has no table for idempotency keys;)/
+
 /** Without a value that another one could replace. */
 const UNCURABLE: ReadonlySet<string> = new Set([
   'DATABASE_NOT_FOUND', 'TABLE_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_NOT_WRITABLE', 'MISSING_COLUMN',
   'INVALID_ORDER_BY'
 ])
+
+/** Columns that are missing because a call left their parameters out are not missing in the definition. */
+const isUncurable = (request: NamedRequest, { code, details }: ServiceError): boolean => UNCURABLE.has(code) &&
+  !(code === 'MISSING_COLUMN' && details.length > 0 && details.every(({ path }) => findCause(request, path)))
 
 /**
  * With the rights of a role, an error names parameters only. `findMisfit`: why the definition does not fit the
@@ -75,16 +87,17 @@ export function toRightsOfRole (
 ): ServiceError {
   const { code, statusCode } = error
   if (statusCode === 400 || statusCode === 404) {
-    const misfit = UNCURABLE.has(code) ? error : code === 'FILTERS_REQUIRED' ? undefined : findMisfit()
+    const misfit = isUncurable(request, error) ? error : code === 'FILTERS_REQUIRED' ? undefined : findMisfit()
     if (misfit !== undefined) return withReason(brokenRequest(), describeMisfit(misfit))
   }
   const details = error.details.flatMap((detail): Detail[] => {
     const cause = findCause(request, detail.path)
     return cause === undefined ? [] : [{ path: pathOf(cause), message: messageOf(cause, detail.message) }]
   })
-  const reason = error.reason ?? (MESSAGES.has(code) ? error.message : undefined)
+  const own = OF_HEADER.test(error.message) ? undefined : MESSAGES.get(code)
+  const reason = error.reason ?? (own === undefined ? undefined : error.message)
   const converted = copyOf(error)
-  converted.message = (statusCode === 400 ? details[0]?.message : undefined) ?? MESSAGES.get(code) ?? error.message
+  converted.message = (statusCode === 400 ? details[0]?.message : undefined) ?? own ?? error.message
   return withReason(withDetails(converted, ...details), reason)
 }
 

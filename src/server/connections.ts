@@ -271,7 +271,7 @@ function answerOf (refusal: ServiceError, lines: string): string {
   const body = JSON.stringify(toErrorBody(refusal))
   return (
     `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; ` +
-    `charset=utf-8\r\nx-request-id: ${randomUUID()}\r\n` +
+    `charset=utf-8\r\ncache-control: no-store\r\nx-request-id: ${randomUUID()}\r\n` +
     `${lines}content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`
   )
 }

@@ -279,7 +279,7 @@ type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: Fast
  */
 function createOutsideHandler (isLogged: boolean): OutsideHandler {
   return (error, request, reply) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store')
     sendError(error, request, reply)
     if (isLogged) {
       request.server.log.info(

@@ -205,6 +205,8 @@ await test('a request with wrong headers, path or length is refused and changes 
   for (const [why, line, status, code] of refused) {
     const [answer, ...more] = await wire.send(typeof line === 'string' || Buffer.isBuffer(line) ? line : request(line))
     isRefusal(t, answer ?? { status: 0, headers: {}, text: '', json: null }, { status, code, why })
+    const isBeforeRoutes = ['INVALID_REQUEST', 'HEADERS_TOO_LARGE'].includes(code)
+    if (isBeforeRoutes) t.equal(answer?.headers['cache-control'], 'no-store', `${why}: no cache keeps it`)
     t.same(
       [more, service.statements(), await dump(service.sql, everything)], [[], [], before],
       `${why}: nothing was asked of the database and no row changed`

@@ -263,6 +263,16 @@ const emptied = {
   change: {
     ...find, ...name, body: { verb: 'update' as const, filters: { id: 1 }, data: { name: { $param: 'name' } } }
   },
+  twice: {
+    ...find,
+    parameters: { one: {}, other: {}, name: {} },
+    body: {
+      verb: 'update' as const,
+      filters: {},
+      key: ['id'],
+      data: ['one', 'other'].map((id) => ({ id: { $param: id }, name: { $param: 'name' } }))
+    }
+  },
   list: {
     ...find,
     ...name,
@@ -290,9 +300,26 @@ await onEachEngine(t, 'a request fits if it does with all its parameters, and it
   await until('the last request is compared', () => misfits().length > 0)
   t.match(misfits(), [/"request":"turned".*a member that is one row would be a list/])
   for (const [request, given, expected] of [
-    ['add', { name: 'b' }, 'done'], ['add', {}, 'BROKEN_DEFINITION'], ['change', { name: 'c' }, 'done'],
+    ['add', { name: 'b' }, 'done'], ['add', {}, 'MISSING_COLUMN'], ['change', { name: 'c' }, 'done'],
     ['change', {}, 'INVALID_BODY'], ['list', { name: 'd' }, 'done'], ['list', {}, 'INVALID_BODY']
   ] as const) t.equal(code(await call(service, request, given)), expected, `${request} ${JSON.stringify(given)}`)
+  t.match(JSON.parse(await call(service, 'add', {})).error, {
+    message: 'Parameter "name": has no default', details: [{ path: '/name' }]
+  }, 'a column that is missing because the call left it out')
+  t.match(JSON.parse(await call(service, 'twice', { one: 1, other: 1, name: 'a' })).error, {
+    code: 'INVALID_BODY',
+    message: 'Parameter "other": the entry finds the same row as entry 0',
+    details: [{ path: '/other' }]
+  }, 'the key of an entry causes its error')
+  const keyed = await service.server.app.inject({
+    method: 'POST',
+    url: '/api/requests/add',
+    headers: { authorization: 'Bearer website', 'idempotency-key': 'one' },
+    payload: { name: 'b' }
+  })
+  t.match(keyed.json().error, {
+    code: 'NOT_SUPPORTED', message: /^The database has no table for idempotency keys/
+  }, 'the header is the caller\'s')
 })
 
 const search = {
