@@ -249,7 +249,9 @@ function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler):
   app.server.on('connect', answerConnect)
   app.addHook('onRequest', ({ raw, id }, reply, done) => {
     reply.header('x-request-id', id)
-    done(findInvalid(raw))
+    const invalid = findInvalid(raw)
+    if (invalid !== undefined) reply.header('cache-control', 'no-store')
+    done(invalid)
   })
 }
 
