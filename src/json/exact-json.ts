@@ -160,7 +160,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
 /** The result of scanning JSON text. */
-interface Overview {
+export interface Overview {
   /** Key-value pairs: colons outside of strings. */
   readonly pairs: number
   /** Commas and opening brackets outside of strings. */
