@@ -16,7 +16,7 @@ import { parseBody } from '../src/request/check-body.ts'
 import {
   BodyMemory, BodyReservation, isReadType, readBody, SMALL, weighBody, type Payload
 } from '../src/request/read-body.ts'
-import { inOwnTurn, LARGE } from '../src/request/turns.ts'
+import { inOwnTurn } from '../src/request/turns.ts'
 import { bodyIncomplete, bodyTooLarge, invalidJson, overloaded, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])
@@ -60,9 +60,9 @@ export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMe
       done(parsed)
     }
     readBody(payload, { headers: request.headers, limit: bodyLimit, reservation }, (error, bytes) => {
-      if (bytes === undefined || bytes.length <= LARGE) return end(error, bytes)
+      if (bytes === undefined || bytes.length <= SMALL) return end(error, bytes)
       // the client may go while others have their turns
-      inOwnTurn(() => reservation.hasLeft ? end(bodyIncomplete()) : end(undefined, bytes))
+      inOwnTurn(reservation.owner, () => reservation.hasLeft ? end(bodyIncomplete()) : end(undefined, bytes))
     })
   })
   app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {

@@ -45,21 +45,21 @@ export class BodyMemory {
 
 export class BodyReservation {
   readonly #memory: BodyMemory
-  readonly #owner: string
+  readonly owner: string
   bytes = 0
   #hasLeft = false
 
   /** `owner`: the principal. */
   constructor (memory: BodyMemory, owner: string) {
     this.#memory = memory
-    this.#owner = owner
+    this.owner = owner
   }
 
   /** Increases the reservation to `bytes`. Returns false if they do not fit. */
   hold (bytes: number): boolean {
     const more = bytes - this.bytes
     if (more <= 0) return true
-    if (this.#hasLeft || !this.#memory.take(this.#owner, this.bytes, more)) return false
+    if (this.#hasLeft || !this.#memory.take(this.owner, this.bytes, more)) return false
     this.bytes = bytes
     return true
   }
@@ -69,7 +69,7 @@ export class BodyReservation {
 
   /** Frees all memory. Idempotent. */
   leave (): void {
-    if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.#owner, this.bytes)
+    if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.owner, this.bytes)
     this.#hasLeft = true
   }
 }
@@ -81,7 +81,7 @@ const PER_BYTE = 6
  * the largest.
  */
 const PER_ITEM = 72
-/** Bytes of a body whose items are not counted. */
+/** Bytes of a body whose items are not counted, and which takes no turn of its own (turns.ts). */
 export const SMALL = 16_384
 /** Bytes for each byte of a small body; only `[` can take more. */
 const PER_BYTE_OF_SMALL = 32
