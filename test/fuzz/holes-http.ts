@@ -7,7 +7,8 @@ import Fastify from 'fastify'
 import type { Test } from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import { alone } from '../../src/catalog/catalog.ts'
-import { createRowQuery } from '../../src/index.ts'
+import { createRowQuery, type RowQuery } from '../../src/index.ts'
+import { isPart } from '../../src/named/places.ts'
 import { ValueTooLong } from '../../src/types/column-type.ts'
 import { type Place, planWithHoles, valueAt, withValue } from '../support/holes.ts'
 import type { Schema, Service } from '../support/service.ts'
@@ -83,6 +84,10 @@ const isSame = (outcome: string, plain: string, body: Body): boolean => outcome 
 
 const inAnyOrder = (text: string): string => [...text].sort().join('')
 
+/** As a parameter, it is refused: it would find every row. */
+const hasEmptyPart = (places: readonly Place[], values: readonly unknown[]): boolean =>
+  places.some(({ path }, index) => isPart(path.at(-1) as string) && values[index] === '')
+
 /** Of a filter, which is a constant; a reference to such a value is refused. */
 const hasTooLong = (places: readonly Place[], values: readonly unknown[]): boolean =>
   places.some(({ path, column }, index) => {
@@ -94,6 +99,18 @@ const hasTooLong = (places: readonly Place[], values: readonly unknown[]): boole
       return error instanceof ValueTooLong
     }
   })
+
+/** Serves the named requests, and takes those away whose definition is refused, such as with a value of `$like`. */
+function createAccepted (url: string, requests: Record<string, unknown>): RowQuery {
+  const create = (): RowQuery =>
+    createRowQuery({ databases: { shop: { url } }, requests: requests as never, authenticate: () => GRANT })
+  try {
+    return create()
+  } catch (error) {
+    for (const [, name] of (error as Error).message.matchAll(/requests\.(r\d+)\./g)) delete requests[name as string]
+    return create()
+  }
+}
 
 /** Returns how many answers were compared, and how many of them were not refusals. */
 export async function requireSameAnswers (t: Test, service: Service, count: number): Promise<{
@@ -113,9 +130,10 @@ export async function requireSameAnswers (t: Test, service: Service, count: numb
     }
     return hasRawNumber(definition) ? [] : [[`r${index}`, definition]]
   }))
-  const rows = createRowQuery({
-    databases: { shop: { url: service.url } }, requests: requests as never, authenticate: () => GRANT
-  })
+  const defined = Object.keys(requests).length
+  const rows = createAccepted(service.url, requests)
+  const accepted = Object.keys(requests).length
+  t.ok(accepted > defined / 2, `${accepted} of ${defined} definitions are accepted`)
   const app = Fastify()
   await app.register(rows.plugin, { prefix: '/api' })
   t.teardown(() => app.close())
@@ -141,7 +159,8 @@ export async function requireSameAnswers (t: Test, service: Service, count: numb
           await send(`requests/r${index}`, Object.fromEntries(values.map((value, place) => [`p${place}`, value])))
         )
         if (body.verb !== 'select') await table.reset()
-        if (!isSame(called, literal, body)) {
+        const isRefused = called === '400 INVALID_VALUE' && hasEmptyPart(places, values)
+        if (!isRefused && !isSame(called, literal, body)) {
           t.fail(
           `$param: ${JSON.stringify(each)} by ${JSON.stringify(definition)}: ${called.slice(0, 300)}, not ${literal.slice(0, 300)}`
           )
