@@ -45,7 +45,7 @@ export function CellEditor ({ column, value, onValue, onEnd }: CellEditorProps) 
     event.preventDefault()
   }
   return (
-    <span ref={element} class='cell-editor' onKeyDown={press}>
+    <span ref={element} class={`cell-editor ${column.kind}`} onKeyDown={press}>
       {form === undefined
         ? <ValueInput label={`New ${column.name}`} column={column} value={entered} otherwise={value} isEdited placeholder={entered === null ? 'NULL' : ''} onValue={setEntered} />
         : <FormInput label={`New ${column.name}`} column={column} form={form} />}

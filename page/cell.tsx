@@ -22,7 +22,7 @@ export function colorsOf (column: Column | undefined, values: ReadonlyArray<Json
   const texts = values.filter((value) => typeof value === 'string')
   if (column === undefined || column.kind !== 'text' || column.isKey || column.references !== undefined || column.isBytes || column.takesNow.filters) return undefined
   const before = known.get(column)
-  const found = [...new Set([...before ?? [], ...texts])].sort()
+  const found = [...new Set([...before ?? [], ...texts.sort()])]
   const isFew = column.members !== undefined || (found.length <= COLORS && (before !== undefined || (texts.length >= 6 && found.length <= texts.length / 3)))
   const words = column.members ?? found
   if (isFew) known.set(column, new Set(words))

@@ -1,13 +1,14 @@
 /** The menu of a column: what it is, its frequent values, and what can be done with it. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { arrange, move, type ColumnLayout } from './column-layout.ts'
-import { Value } from './cell.tsx'
+import { colorsOf, Value } from './cell.tsx'
 import { keyOf } from './filter-rows.ts'
 import { Icon } from './icons.tsx'
 import { isEqual, isObject, memberOf, withMembers, writeLine, type Json, type JsonObject } from './json.ts'
 import { Menu } from './menu.tsx'
 import { withOrder } from './order.ts'
 import { withFilters } from './search.ts'
+import { keyText, useNames } from './shown-names.ts'
 import { useStage } from './stage.tsx'
 import type { Column, Table } from './table.ts'
 import { fromText } from './values.ts'
@@ -89,7 +90,11 @@ function Frequent ({ table, column: { name, operators, ...column }, body, onBody
     }, () => {})
     return () => controller.abort()
   }, [])
+  const shown = useMemo(() => found?.map(({ value }) => ({ [name]: value })) ?? [], [found])
+  const names = useNames(shown, [name], table)
   if (!canCount) return null
+  const named = names.get(name)
+  const colors = colorsOf(table.columns.find((each) => each.name === name), found?.map(({ value }) => value) ?? [])
   const filter = (value: Json | undefined): void => {
     const changed = withMembers(others, { [key]: value })
     onBody(withFilters(table, body, Object.keys(changed).length === 0 ? undefined : changed))
@@ -99,7 +104,7 @@ function Frequent ({ table, column: { name, operators, ...column }, body, onBody
       {found === undefined && [1, 2, 3].map((each) => <span key={each} class='skeleton' />)}
       {found?.map(({ value, count }) => {
         const isChosen = given !== undefined && isEqual(given, value)
-        return <button key={writeLine(value)} type='button' class='item' aria-pressed={isChosen} onClick={() => filter(isChosen ? undefined : value)}><span class='value'><Value value={value} name={name} column={{ name, operators, ...column, isBytes: false }} /></span><span class='muted'>{writeLine(count)}</span></button>
+        return <button key={writeLine(value)} type='button' class='item' aria-pressed={isChosen} onClick={() => filter(isChosen ? undefined : value)}><span class='value'><Value value={value} name={name} column={{ name, operators, ...column, isBytes: false }} colors={colors} />{named?.has(keyText(value)) === true && <span class='named'>{named.get(keyText(value))}</span>}</span><span class='muted'>{writeLine(count)}</span></button>
       })}
       {given !== undefined && <button type='button' class='item' onClick={() => filter(undefined)}><Icon name='close' />Every value again</button>}
     </div>

@@ -95,5 +95,7 @@ export function Operations ({ path, route }: { path: string, route: Route }) {
 /** What an operation writes or selects, in one line. */
 function describe (operation: Json): string {
   const shown = memberOf(operation, 'data') ?? memberOf(operation, 'filters')
-  return shown === undefined ? '' : writeLine(shown).slice(0, 90)
+  return shown === undefined ? '' : clip(writeLine(shown))
 }
+
+const clip = (line: string): string => line.length > 90 ? `${line.slice(0, 90)}…` : line

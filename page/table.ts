@@ -203,7 +203,7 @@ function readTable ({ name, path, post }: { readonly name: string, readonly path
     const given = [inserted, updated].flatMap((properties) => variants(properties.get(column)))
     const filter = filtered.get(column.startsWith('$') ? `$${column}` : column)
     // JSON has no variants: its operators are in the part of the schema that excludes others
-    const operators = [...variants(filter), follow(filter)?.not?.not].flatMap((each) => Object.keys(each?.properties ?? {})).filter((key) => key.startsWith('$') && key !== '$now')
+    const operators = [...new Set([...variants(filter), follow(filter)?.not?.not].flatMap((each) => Object.keys(each?.properties ?? {})).filter((key) => key.startsWith('$') && key !== '$now'))]
     const types = variants(shown).flatMap((each) => each.type ?? [])
     return {
       name: column,

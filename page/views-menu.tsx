@@ -55,7 +55,7 @@ export function ViewsMenu ({ table, scope, body, layout, onView }: ViewsMenuProp
             </p>
           ))}
           <p class='view-line'>
-            <input type='text' aria-label='Name of the view' placeholder='Name of what is shown now' maxLength={60} value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} onKeyDown={(event) => { if (event.key === 'Enter' && name.trim() !== '') { event.preventDefault(); save() } }} />
+            <input type='text' aria-label='Name of the view' placeholder='Name this view' maxLength={60} value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} onKeyDown={(event) => { if (event.key === 'Enter' && name.trim() !== '') { event.preventDefault(); save() } }} />
             <button type='button' disabled={name.trim() === ''} onClick={save}>Keep</button>
           </p>
         </>
