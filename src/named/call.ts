@@ -86,7 +86,7 @@ export class NamedRequests {
     for (const request of this.#requests.values()) {
       if (request.database !== database) continue
       const misfit = findMisfit(request, { catalog, limits: this.#using.limits })
-      const [before, reason] = [this.#misfits.get(request.name), misfit && describeMisfit(misfit)]
+      const [before, reason] = [this.#misfits.get(request.name), misfit && describeMisfit(request, misfit)]
       if (reason === undefined) this.#misfits.delete(request.name)
       else this.#misfits.set(request.name, reason)
       const line = { request: request.name, database }
@@ -188,7 +188,8 @@ export function mayCall ({ name, role, database, tables }: NamedRequest, grant: 
 /** Grants with the rights of roles, which keep the tables as they see them. */
 const grants = new WeakMap<Grant, WeakMap<Grant, Grant>>()
 
-function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
+/** The rights of a call. */
+export function grantOf ({ role }: NamedRequest, caller: Grant): Grant {
   if (role === undefined) return caller
   const { name, owner, claims } = caller
   return getOrCreate(

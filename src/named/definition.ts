@@ -13,6 +13,7 @@ import type { RequestLimits } from '../plan/write-options.ts'
 import { clampNumbers, createBodyCheck, createOperationsCheck } from '../request/check-body.ts'
 import { namedTables } from '../request/check-fields.ts'
 import { copyJson } from '../request/copy-json.ts'
+import { isNow } from '../types/moment.ts'
 import {
   contains, type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody, requireNow
 } from './places.ts'
@@ -215,6 +216,10 @@ class Reader {
       refuse: (path, reason) => this.#refuse(['body', ...path], reason),
       depth: this.#known.limits.depth
     }
+    if (Object.hasOwn(body, 'dryRun')) {
+      this.#refuse(['body', 'dryRun'], 'is not allowed in a named request')
+      delete body['dryRun']
+    }
     if (table !== undefined) readBody(body, [], { ...finder, table })
     else if (Array.isArray(body['operations'])) {
       for (const [index, operation] of body['operations'].entries()) {
@@ -223,7 +228,6 @@ class Reader {
         readBody(operation, path, { ...finder, table: String(operation['table']), operation: index })
       }
     }
-    if (Object.hasOwn(body, 'dryRun')) this.#refuse(['body', 'dryRun'], 'is not allowed in a named request')
     return found
   }
 
@@ -291,7 +295,6 @@ class Reader {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
       return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
     }
-    requireNow(value, path, { refuse: (...line) => this.#refuse(...line) })
     for (const { field, isData, isKey, operator } of places) {
       const values = isList ? value as readonly unknown[] : [value]
       if (field === 'after') {
@@ -300,6 +303,8 @@ class Reader {
         const [least, most] = [field === 'limit' ? 1 : 0, maximum ?? this.#mostOf(field)]
         const isWithin = typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
         if (!isWithin) this.#refuse(path, `must be a whole number from ${least} to ${most}`)
+      } else if (isNow(value)) {
+        requireNow(value, path, { refuse: (...line) => this.#refuse(...line) })
       } else if (values.includes(null) && (!isData || isKey === true)) {
         this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
       } else if (value === '' && isPart(operator)) this.#refuse(path, 'must not be empty')

@@ -1,7 +1,7 @@
 /** Named requests are planned without values to see whether they fit the database, as far as values do not decide. */
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
-import { describeTable } from '../access/granted-table.ts'
+import { describeTable, getSeen } from '../access/granted-table.ts'
 import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import { baseTable, type Catalog, type Table, type TableSource } from '../catalog/catalog.ts'
 import {
@@ -67,15 +67,17 @@ export function planParts (
   return { parts, counted }
 }
 
-/** Plans a request without the values of parameters, except for defaults. */
+/** Plans a request without the values of parameters, except for those that are known: by default the defaults. */
 function planWithDefaults (
   request: NamedRequest,
   sources: readonly TableSource[],
-  { omitted = new Set(), ...others }: Pick<ToPlan, 'limits' | 'keepsData'> & Partial<Pick<ToPlan, 'omitted'>>
+  { omitted = new Set(), known = defaultsOf(request), ...others }: Pick<ToPlan, 'limits' | 'keepsData'> &
+    Partial<Pick<ToPlan, 'omitted' | 'known'>>
 ): Plan[] {
-  const fieldOf = ({ field }: Place, _holes: Holes, { default: otherwise }: Declared): unknown =>
-    otherwise === undefined ? field && STAND_INS.get(field) : otherwise.value
-  const known = defaultsOf(request)
+  const fieldOf = ({ field }: Place, _holes: Holes, { index }: Declared): unknown => {
+    const value = known[index]
+    return value === undefined ? field && STAND_INS.get(field) : value.value
+  }
   return planParts(request, sources, { ...others, omitted, known, fieldOf }).parts.map(({ plan }) => plan)
 }
 
@@ -158,7 +160,7 @@ const formOf = (member: Member): unknown => [
 /** Requests with the rights of their caller are planned for one that may do everything. */
 const EVERYTHING = createGrant('named requests', { permissions: [...VERBS] })
 
-interface Fitting { readonly catalog: Catalog, readonly limits: RequestLimits }
+export interface Fitting { readonly catalog: Catalog, readonly limits: RequestLimits }
 
 function sourceOf (grant: Grant, database: string, catalog: Catalog, name: string): TableSource {
   const see = (other: string, path: Path): Table => {
@@ -194,4 +196,14 @@ export function findMisfit (request: NamedRequest, { catalog, limits }: Fitting)
     requireSameForm(request, sourcesOf(request, catalog), limits)
     return undefined
   })
+}
+
+/** Why each call with these rights is refused, whatever its values are; undefined if it is not. */
+export function findRefusal (request: NamedRequest, { catalog, limits }: Fitting, grant: Grant): string | undefined {
+  const { database, list, parts } = request
+  const refusal = attempt(() => {
+    const sources = parts.map(({ table }) => getSeen({ grant, database, catalog }, table))
+    return planWithDefaults(request, sources, { limits, known: list.map(() => undefined) })
+  })
+  return isServiceError(refusal) && refusal.statusCode === 403 ? refusal.message : undefined
 }

@@ -88,7 +88,7 @@ export function toRightsOfRole (
   const { code, statusCode } = error
   if (statusCode === 400 || statusCode === 404) {
     const misfit = isUncurable(request, error) ? error : code === 'FILTERS_REQUIRED' ? undefined : findMisfit()
-    if (misfit !== undefined) return withReason(brokenRequest(), describeMisfit(misfit))
+    if (misfit !== undefined) return withReason(brokenRequest(), describeMisfit(request, misfit))
   }
   const details = error.details.flatMap((detail): Detail[] => {
     const cause = findCause(request, detail.path)
@@ -101,6 +101,13 @@ export function toRightsOfRole (
   return withReason(withDetails(converted, ...details), reason)
 }
 
-export function describeMisfit ({ code, message, details: [detail] }: ServiceError): string {
-  return `${code}${detail === undefined ? '' : ` at /body${detail.path}`}: ${detail?.message ?? message}`
+/** At the default of a parameter that does not fit its place. */
+export function describeMisfit (request: NamedRequest, error: ServiceError): string {
+  const { code, message, details: [detail] } = error
+  if (detail === undefined) return `${code}: ${message}`
+  const cause = UNCURABLE.has(code) ? undefined : findCause(request, detail.path)
+  const place = cause?.declared.default === undefined
+    ? `/body${detail.path}`
+    : pointer('parameters', cause.declared.name, 'default', ...cause.rest)
+  return `${code} at ${place}: ${detail.message}`
 }

@@ -283,6 +283,7 @@ t.test('what a parameter says of itself', async (t) => {
     [{ ...select, filters: { id: { $startsWith: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
     [{ ...select, filters: { id: { $contains: x } } }, { default: '' }, 'parameters.x.default: must not be empty'],
     [{ ...select, after: x }, { default: [] }, 'parameters.x.default: must not be a list'],
+    [limit, { default: { $now: {} } }, 'parameters.x.default: must be a whole number from 1 to 1000'],
     [limit, { default: { $now: true } }, 'parameters.x.default: must be a whole number from 1 to 1000'],
     [limit, { default: 0 }, 'parameters.x.default: must be a whole number from 1 to 1000'],
     [limit, { default: 11, maximum: 10 }, 'parameters.x.default: must be a whole number from 1 to 10'],
@@ -426,10 +427,10 @@ t.test('the body, the database and the rights of a request', async (t) => {
       'requests.r.body.filters: delete requires "filters" that restrict the affected rows'
     ],
     [errorsOf({ body: { ...select, limit: 1001 } }), 'requests.r.body.limit: "limit" must be from 1 to 1000'],
-    [
-      errorsOf({ body: { verb: 'insert', data: {}, dryRun: true } }),
+    ...[true, x].map((dryRun): [readonly string[], string] => [
+      errorsOf({ body: { verb: 'insert', data: {}, dryRun } }),
       'requests.r.body.dryRun: is not allowed in a named request'
-    ],
+    ]),
     [
       errorsOf({ table: undefined, body: { dryRun: true, operations: [{ ...select, table: 'orders' }] } }),
       'requests.r.body.dryRun: is not allowed in a named request'

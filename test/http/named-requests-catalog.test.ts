@@ -387,14 +387,15 @@ t.test('check shows each request with its callers, and fails for one that does n
       databases: { shop: { url: 'sqlite::memory:', setup: schema() } },
       tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })),
       roles: {
-        ...roles, front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } }
+        front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } },
+        wide: { ...roles.front, databases: { shop: { things: { rows: { tenant: { $claim: '/tenant' } } } } } }
       },
       requests
     }))
     return await runRowQuery(t as Test, ['check', '--config', path, ...strict ? ['--strict'] : []])
   }
   const good = await run({ find, other, own })
-  t.equal(good.code, 0, good.stdout)
+  t.equal(good.code, 1, good.stdout)
   t.match(
     good.stdout,
     /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/
@@ -417,6 +418,12 @@ t.test('check shows each request with its callers, and fails for one that does n
   const { stdout } = await run({ ...wrong, right: page({ after: { $param: 'x' } }, { name: 'a', id: 1 }) })
   t.same(Array.from(stdout.matchAll(/error: request "(\w+)": does not fit/g), ([, name]) => name), Object.keys(wrong),
     'defaults that their places do not take')
+  t.match(stdout, /request "text": does not fit its tables: INVALID_VALUE at \/parameters\/x\/default: Column "id"/)
+  t.match(good.stdout, /error: request "find": each call of token "claimless" is refused: The claim "\/tenant"/)
+  const ruled = await run({
+    fixed: { ...find, as: 'wide', parameters: {}, body: { verb: 'insert', data: { name: 'a', tenant: 2 } } }
+  })
+  t.match(ruled.stdout, /error: request "fixed": each call of token "website" is refused: /)
   const bad = await run({ find, lonely })
   t.equal(bad.code, 1)
   t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)

@@ -1,8 +1,8 @@
 /** Named requests in `row-query check`: what each does, who may call it, and whether it fits its tables. */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { mayCall, methodsOf } from '../../named/call.ts'
+import { grantOf, mayCall, methodsOf } from '../../named/call.ts'
 import { type Declared, type NamedRequest, REQUESTS_PATH } from '../../named/definition.ts'
-import { findMisfit } from '../../named/fit.ts'
+import { findMisfit, findRefusal, type Fitting } from '../../named/fit.ts'
 import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/write-options.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
@@ -20,7 +20,7 @@ export function checkRequests (
   return requests.flatMap((request) => {
     const { name, verbs, tables, role } = request
     const callers = grants.filter(({ grant, isOfRequests }) => isOfRequests !== true && mayCall(request, grant))
-      .map(({ label }) => label)
+    const labels = callers.map(({ label }) => label)
     const misfit = findMisfit(request, { catalog, limits })
     const rights = role === undefined ? 'with the rights of the caller' : `as "${role.name}"`
     const parameters = [...request.parameters.values()].map((declared) => describeParameter(declared, catalog))
@@ -29,12 +29,21 @@ export function checkRequests (
         `${methodsOf(request).join(', ')} ${prefix}/${REQUESTS_PATH}/${name}: ${verbs.join(', ')} on ` +
         `${listNames(tables)} ${rights}; ` +
         `${parameters.length === 0 ? 'no parameters' : `parameters ${parameters.join(', ')}`}; ` +
-        `called by ${callers.length === 0 ? 'nobody' : callers.join(', ')}`
+        `called by ${labels.length === 0 ? 'nobody' : labels.join(', ')}`
       ]),
-      ...findings('error', [misfit !== undefined && `does not fit its tables: ${describeMisfit(misfit)}`]),
+      ...findings('error', [
+        misfit !== undefined && `does not fit its tables: ${describeMisfit(request, misfit)}`,
+        ...misfit === undefined ? callers.map(describeRefusal(request, { catalog, limits })) : []
+      ]),
       ...findings('warning', [callers.length === 0 && 'nobody may call it'])
     ])
   })
+}
+
+/** The claims of a role come with each JWT. */
+const describeRefusal = (request: NamedRequest, fitting: Fitting) => ({ grant, label, knowsClaims }: Granted) => {
+  const refusal = knowsClaims ? findRefusal(request, fitting, grantOf(request, grant)) : undefined
+  return refusal !== undefined && `each call of ${label} is refused: ${refusal}`
 }
 
 /** `status (list, varchar(20), optional)`. */
