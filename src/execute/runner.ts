@@ -1,7 +1,7 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import type { Database } from '../databases/database.ts'
-import type { Executor, StatementResult, RowSink } from '../dialects/dialect.ts'
+import { type Executor, StaleCatalog, type StatementResult, type RowSink } from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -233,12 +233,15 @@ export async function readRows (
         ...(members !== undefined && { members }),
         lock: 'share',
         condition: withinRules(table, combine('or', conditions)),
-        limit: conditions.length,
+        // one more than the key allows: its index may be gone
+        limit: conditions.length + 1,
         ...(conditions.length > 1 && { sequence: conditions })
       },
       sink
     )
-    return sink.count - before
+    const found = sink.count - before
+    if (found > conditions.length) throw new StaleCatalog(undefined, { isUndone: true })
+    return found
   }
   sink.clear()
   for (let from = 0; from < keys.length; from += STEP) {

@@ -179,7 +179,8 @@ function describe (batch: RowBatch, engine: Engine): Template {
     slots: slots.slice(columns.length),
     columns: NONE,
     assigned: columns,
-    confirmations: [],
+    // without the unique key that it names, an upsert would insert a row that is there
+    confirmations: conflict === undefined ? [] : confirmationsOf(engine, [table]),
     isNumbered: conflict === undefined && kind === 'table' && identity?.autoIncrement === true &&
       !columns.includes(identity) && !factsOf(table).seesNew,
     isUpsert: conflict !== undefined,

@@ -306,12 +306,18 @@ export function confirmationsOf (engine: Engine, tables: readonly Table[]): read
     .map((table) => getOrCreate(confirmations, table, () => compileConfirmation(table)))
 }
 
-/** `select * from <table> limit 0` shows the present definitions of the columns by name. */
+/**
+ * `select * from <table> force index (<its unique ones>) limit 0` shows the present definitions of the columns by name,
+ * and is refused if one of the indexes is gone.
+ */
 function compileConfirmation (table: Table): Statement {
-  const { build, db, token } = builderFor('mysql', table)
+  const { build, token, indexToken } = builderFor('mysql', table)
   const { all, names } = table.shownBy ?? { all: true, names: [] }
-  const rows = all ? db.selectFrom('t').selectAll() : db.selectFrom('t')
-  const built = build(rows.select(names.map((name) => token(table.columns.get(name) as Column))).limit(0))
+  const shown = names.map((name) => sql.ref(token(table.columns.get(name) as Column)))
+  const unique = table.indexes.filter((index) => index.unique && index.ordered)
+    .map((index) => sql.id(indexToken(index)))
+  const hint = unique.length === 0 ? sql`` : sql` force index (${sql.join(unique)})`
+  const built = build(sql`select ${sql.join(all ? [sql`*`, ...shown] : shown)} from ${sql.table('t')}${hint} limit 0`)
   const readsView = table.kind === 'view'
-  return { verb: 'select', table, ...built, parameters: [0], columns: [], assigned: [], confirmations: [], readsView }
+  return { verb: 'select', table, ...built, parameters: [], columns: [], assigned: [], confirmations: [], readsView }
 }

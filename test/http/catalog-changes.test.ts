@@ -210,7 +210,7 @@ await onEachEngine(t, 'a table whose columns a statement uses is confirmed at mo
   const statements = (): string[] => proxy?.statements.splice(0).map((sql) => sql.replaceAll('`', '')) ?? []
   const clock = movableClock(t)
   const update = (id: number) => post('things', { verb: 'update', data: { m: id }, filters: { id } })
-  const confirmation = 'select * from things limit 0'
+  const confirmation = 'select * from things force index (PRIMARY) limit 0'
   statements()
   t.same((await update(1)).json.data, { updated: 0 })
   t.same(statements(), [confirmation, "update things set m = 1 where id = '1'"])
@@ -221,7 +221,7 @@ await onEachEngine(t, 'a table whose columns a statement uses is confirmed at mo
   await post('things', { verb: 'insert', data: { id: 3 } })
   t.equal(statements().length, 1, 'an insert compares nothing')
   await post('others', { verb: 'select', filters: { $some: { things: { filters: { n: 1 } } } } })
-  t.same(statements().slice(0, -1), ['select * from others limit 0', confirmation], 'each table')
+  t.same(statements().slice(0, -1), ['select * from others force index (PRIMARY) limit 0', confirmation], 'each table')
 })
 
 await onEachEngine(t, 'an INVISIBLE column is confirmed too', {
@@ -532,4 +532,45 @@ await onEachEngine(t, 'a table that another program has rebuilt is known at once
   const { status } = await post('keyed', { verb: 'select', after: null })
   t.equal(status, 503, 'until a second reading has confirmed that the key is gone')
   await untilStatus(422, () => post('keyed', { verb: 'select', after: null }))
+})
+
+const keyed = ['upserted', 'returned'].flatMap((name) => [
+  `create table ${name} (id integer not null primary key, a int not null, b int not null, v int null)`,
+  `create unique index u_${name} on ${name} (a, b)`, `create index w_${name} on ${name} (a)`,
+  `insert into ${name} values (1, 1, 1, 1)`
+])
+const dropKey = (name: string, engine: string): string =>
+  `drop index u_${name}${engine === 'sqlite' ? '' : ` on ${name}`}`
+let nextId = 100
+const upsertOf = (rest: object) => ({
+  verb: 'insert', data: { id: nextId++, a: 1, b: 1, v: 2 }, onConflict: { key: ['a', 'b'], set: ['v'] }, ...rest
+})
+
+await onEachEngine(t, 'a second after a unique index is dropped, an upsert by it writes nothing, also where another ' +
+  'index has its first column', { schema: () => keyed }, async (t, { post, operate, sql, engine, server }) => {
+  const clock = movableClock(t)
+  const forms = [{}, { outcomes: true }, { returning: ['id'] }, { onConflict: { key: ['a', 'b'], set: [] } }]
+  for (const form of [...forms, 'operations', 'list'] as const) {
+    const send = async () => form === 'operations'
+      ? await operate([{ table: 'upserted', ...upsertOf({}) }])
+      : await post('upserted', form === 'list' ? { ...upsertOf({}), data: [upsertOf({}).data] } : upsertOf(form))
+    await server.rows.refresh()
+    t.match(await send(), { status: 200 })
+    await sql(dropKey('upserted', engine))
+    clock.pass(1100)
+    t.match((await untilStatus(400, send)).json.error, { code: 'INVALID_BODY' }, JSON.stringify(form))
+    t.same(await sql('select id from upserted'), [{ id: 1 }], JSON.stringify(form))
+    await sql('create unique index u_upserted on upserted (a, b)')
+  }
+})
+
+await onEachEngine(t, 'within that second an upsert returns no other row than it has written', {
+  schema: () => keyed
+}, async (t, { post, sql, engine }) => {
+  const returning = { returning: ['id', 'v'] }
+  t.match((await post('returned', upsertOf(returning))).json.data, { rows: [{ id: 1, v: 2 }] })
+  await sql(dropKey('returned', engine))
+  t.match((await post('returned', upsertOf(returning))).json.error?.code, /^(DATABASE_UNAVAILABLE|INVALID_BODY)$/)
+  t.same(await sql('select id from returned'), [{ id: 1 }], 'nothing was written')
+  t.match((await untilStatus(400, () => post('returned', upsertOf(returning)))).json.error, { code: 'INVALID_BODY' })
 })
