@@ -60,7 +60,7 @@ const SECOND_AFTER = 1000
 /**
  * Runs one reading at a time, so that a slow database gets the queries once, however many requests need them.
  * `interval`: milliseconds between background refreshes. `onError`: called when one has failed; the old catalog stays
- * in use.
+ * in use. `onRead`: called with each catalog that is certain.
  *
  * A reading may lack a table, or a column, key, check or trigger of it, for a moment: a table may be renamed, and
  * MariaDB leaves it out while an ALTER TABLE replaces it. So the catalog is read again a second later, and what both
@@ -124,7 +124,7 @@ export function createCatalogStore ({
           ? { missing }
           : { tables: new Map([...tables, ...missing]), found: new Map([...missing, ...tables]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
-        onRead?.(catalog)
+        if (lacked.size === 0) onRead?.(catalog)
         return catalog
       })
       .finally(() => { running = undefined })

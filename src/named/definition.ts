@@ -222,10 +222,11 @@ class Reader {
     }
     if (table !== undefined) readBody(body, [], { ...finder, table })
     else if (Array.isArray(body['operations'])) {
-      for (const [index, operation] of body['operations'].entries()) {
+      const operations: readonly unknown[] = body['operations']
+      for (const [index, operation] of operations.entries()) {
         const path = ['operations', index]
         if (!isObject(operation)) continue
-        readBody(operation, path, { ...finder, table: String(operation['table']), operation: index })
+        readBody(operation, path, { ...finder, table: String(operation['table']), operation: index, operations })
       }
     }
     return found

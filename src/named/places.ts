@@ -2,6 +2,7 @@
 import {
   COMBINATOR_FORMS, type CombinatorForm, type FilterOperator, findTooDeep, type OperandForm, OPERATORS
 } from '../../schemas/filters.ts'
+import { ANSWERS } from '../../schemas/responses.ts'
 import { didYouMean, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
@@ -55,8 +56,9 @@ export interface Finder {
   readonly isOptional: (name: string) => boolean | undefined
   readonly found: Map<string, Place[]>
   readonly refuse: (path: Path, reason: string) => void
-  /** The index of the operation; undefined for a body with a table of its own. */
+  /** The index of the operation, and all of them; undefined for a body with a table of its own. */
   readonly operation?: number
+  readonly operations?: readonly unknown[]
   /** The setting `limits.filterDepth`. */
   readonly depth: number
 }
@@ -104,10 +106,30 @@ function tryToRead (read: () => unknown, path: Path, { refuse }: Pick<Finder, 'r
   }
 }
 
-/** A reference must lead to an earlier operation. */
+/** A reference must lead to something that an earlier operation can answer. */
 function requireBack (value: unknown, path: Path, finder: Finder): void {
-  const { operation } = finder
-  if (operation !== undefined) tryToRead(() => readReference(value, operation, path), path, finder)
+  const { operation, operations = [], refuse } = finder
+  if (operation === undefined) return
+  tryToRead(() => {
+    const target = readReference(value, operation, path)
+    if (target === undefined || !isDeadEnd(operations[target.operation], target.steps)) return
+    refuse(path, `"$ref" leads to nothing in any answer of operation ${target.operation}`)
+  }, path, finder)
+}
+
+/** Whether no answer of the operation has these steps. What it lacks of its form has lines of its own. */
+function isDeadEnd (operation: unknown, [field, , column]: readonly string[]): boolean {
+  if (!isObject(operation) || field === undefined) return false
+  const { verb, columns, returning, include, groupBy, aggregates } = operation
+  const answer = Object.hasOwn(ANSWERS, String(verb)) ? ANSWERS[verb as keyof typeof ANSWERS] : undefined
+  if (answer === undefined) return false
+  const isRows = field === 'rows'
+  if (!Object.hasOwn(answer.properties.data.properties, field)) return true
+  if (isRows && verb !== 'select' && returning === undefined) return true
+  const shown = verb === 'select' ? columns : returning
+  const isGrouped = groupBy !== undefined || aggregates !== undefined
+  return isRows && column !== undefined && Array.isArray(shown) && !isGrouped && !shown.includes(column) &&
+    !(isObject(include) && Object.hasOwn(include, column))
 }
 
 /** `{"$now": …}` must be a time, where no column takes it as a value. */

@@ -35,6 +35,7 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
   const { pass } = stoppedClock(t)
   const state = { tables, readings: 0, isDown: false }
   const errors: unknown[] = []
+  const told: string[] = []
   const store = createCatalogStore({
     load: async () => {
       state.readings++
@@ -42,12 +43,13 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
       return createCatalog(state.tables, state.readings)
     },
     interval: HOUR,
-    onError: (error) => { errors.push(error) }
+    onError: (error) => { errors.push(error) },
+    onRead: ({ tables }) => { told.push([...tables.keys()].join()) }
   })
   t.teardown(() => { store.stop() })
   await store.refresh()
   const missing = (): string[] => [...store.latest()?.missing?.keys() ?? []]
-  return { state, store, pass, missing, errors }
+  return { state, store, pass, missing, errors, told }
 }
 
 const namesIn = (store: ReturnType<typeof createManualStore>['store']): string[] => [
@@ -69,6 +71,19 @@ t.test('what a reading lacks that a request has asked for is missing until a sec
   t.same([namesIn(store), store.latest()?.tables.get('a')?.columns.has('x')], [['a'], false])
   await pass(60_000)
   t.equal(state.readings, 3, 'and no more')
+})
+
+t.test('those who watch are told of what is certain: not that a table is gone for a moment, ' +
+  'or there again', async (t) => {
+  const { state, store, pass, told } = await createTickingStore(t as Test, [tableWith('a'), tableWith('b')])
+  state.tables = [tableWith('a')]
+  await store.refresh()
+  await pass(800)
+  store.look()
+  await pass(199)
+  t.same(told, ['a,b'])
+  await pass(1)
+  t.same(told, ['a,b', 'a'])
 })
 
 t.test('a reading in the background takes nothing away; a second one does', async (t) => {

@@ -404,6 +404,31 @@ t.test('a reference in operations leads to an earlier one', async (t) => {
   })
   for (const [body, path, reason] of cases) t.equal(lines(body)[0], `requests.r.body.operations.1.${path}: ${reason}`)
   t.same(lines({ ...select, filters: { id: { $ref: '/0/id' } } }), [])
+  const earlier: object[] = [
+    { ...select, filters: { id: x } },
+    { verb: 'update', filters: { id: x }, data: { n: 1 } },
+    { verb: 'insert', data: { id: x }, returning: ['id'] },
+    { ...select, filters: { id: x }, include: { items: { columns: ['id'] } } },
+    { verb: 'select', aggregates: { n: { $count: '*', filters: { id: x } } } }
+  ]
+  const leads = (operation: object | undefined, $ref: string): string[] => [...errorsOf({
+    table: undefined,
+    parameters: { x: {} },
+    body: {
+      operations: [{ table: 'orders', ...operation }, { table: 'orders', ...select, filters: { id: { $ref } } }]
+    }
+  })]
+  for (const [index, steps] of [
+    [0, '/row/0/id'], [0, '/rows/0/n'], [0, '/inserted'], [1, '/rows/0/id'], [1, '/id'], [2, '/rows/0/n']
+  ] as const) {
+    t.same(leads(earlier[index], `/0${steps}`), [
+      'requests.r.body.operations.1.filters.id: "$ref" leads to nothing in any answer of operation 0'
+    ], `${index} ${steps}`)
+  }
+  for (const [index, steps] of [
+    [0, '/rows/0/id'], [0, '/count'], [1, '/updated'], [2, '/rows/0/id'], [2, '/id'], [3, '/rows/0/items/0/id'],
+    [4, '/rows/0/n']
+  ] as const) t.same(leads(earlier[index], `/0${steps}`), [], `${index} ${steps}`)
   t.same(
     lines({ verb: 'insert', data: { meta: { $eq: { $ref: '/1/id' } }, other: { a: { $ref: '/1/id' } } } }), [],
     'within a JSON value it is none'
