@@ -5,6 +5,7 @@ export async function prepare (command: string | undefined): Promise<void> {
   const { filename, dirname } = import.meta
   // removing the types takes most of the time of a short command
   if (filename.endsWith('.ts')) enableCompileCache(`${dirname}/../../node_modules/.cache/row-query`)
-  if (command === 'serve') (await import('./reload.ts')).catchReloadSignal()
-  if (command === 'export' || command === 'import') (await import('./stop.ts')).stop.listen()
+  const { catchReloadSignal, stop } = await import('./signals.ts')
+  if (command === 'serve') catchReloadSignal()
+  if (command === 'export' || command === 'import') stop.listen()
 }

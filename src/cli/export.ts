@@ -23,7 +23,7 @@ import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { commandGrant, findDatabase, type GrantFlags, loadSettings } from './one-database.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { stop } from './stop.ts'
+import { stop } from './signals.ts'
 
 /** In milliseconds. */
 const INTERVAL = 500

@@ -9,7 +9,7 @@ import { type ImportFormat, type ImportOptions, readImportOptions, Import } from
 import { GRACE } from '../response/row-stream.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 import { chooseTable, describe, openDatabase, showProgress } from './export.ts'
-import { stop } from './stop.ts'
+import { stop } from './signals.ts'
 
 const FORMATS: readonly ImportFormat[] = ['csv', 'ndjson']
 

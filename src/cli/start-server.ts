@@ -9,7 +9,7 @@ import { ConfigError } from '../config-errors.ts'
 import { type Loaded, type ServerSettings, splitConfig } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createServer, type Server } from '../server/server.ts'
-import { onReload } from './reload.ts'
+import { onReload } from './signals.ts'
 
 // What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
 

@@ -2,11 +2,10 @@
  * Decides how rows are written. Only this file reads what the triggers of a table, its history and its engine do to
  * written rows: the rest reads `factsOf` of the table, and `writesOf` of the rows of an insert.
  */
-import { CacheByTable } from '../cache-by-table.ts'
 import {
   baseTable, type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf
 } from '../catalog/catalog.ts'
-import { getOrCreate } from '../bounded-map.ts'
+import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 

@@ -3,10 +3,9 @@
  * that has a slot in place of each value, and Kysely returns the slots in the order of the placeholders. Statements
  * are cached by table and by statement key, with one limit for all tables, and are dropped with their table.
  */
-import { CacheByTable } from '../cache-by-table.ts'
 import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
-import { getOrCreate } from '../bounded-map.ts'
+import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import { cellsOf, haveView } from '../plan/members.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'

@@ -6,7 +6,7 @@ import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
 import { splitConfig } from '../../config/load.ts'
 import { createServer, type Server } from '../../server/server.ts'
-import { onReload, requestReload } from '../reload.ts'
+import { onReload, requestReload } from '../signals.ts'
 import {
   tuneGarbageCollection, listen, createWorkerShutdown, leaveSignalsToPrimary, reloadServer,
   type ConfiguredGrants

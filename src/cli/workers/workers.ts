@@ -14,7 +14,7 @@ import { type ServerSettings, divideConfig } from '../../config/load.ts'
 import { createMetricsApp } from '../../server/metrics-app.ts'
 import { createLog, type LogStream, openLogStream } from '../../telemetry/log.ts'
 import { type ConfiguredGrants, type ReadGrants, type Started, listen } from '../start-server.ts'
-import { onReload } from '../reload.ts'
+import { onReload } from '../signals.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
 // Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.

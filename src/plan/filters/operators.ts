@@ -2,15 +2,17 @@ import { type FilterOperator, type OperatorName, OPERATORS } from '../../../sche
 import type { Column } from '../../catalog/catalog.ts'
 import { canCompare } from '../../catalog/relations.ts'
 import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
-import { hasMany, isObject, objectKeys } from '../../json/exact-json.ts'
+import { hasMany, objectKeys } from '../../json/exact-json.ts'
 import { type ColumnType, describeType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
 import { getColumn, readIfFits, readValue, withStandIn } from '../columns.ts'
-import { type Hole, StandIn, valueOr } from '../holes.ts'
+import { type Hole, valueOr } from '../holes.ts'
 import type { Compared, Condition, Operator } from '../plan.ts'
 import { planPaths } from './json-paths.ts'
-import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
+import {
+  combine, countCondition, countValues, type FilterScope, isFields, requireRoom, requireShort
+} from './scope.ts'
 
 /**
  * The escape character of LIKE patterns in SQL. Clients escape `%` and `_` with a backslash, but in SQL a backslash is
@@ -256,10 +258,6 @@ function readList (operand: Operand): unknown[] {
   countValues(operand.scope, operand.value.length, operand.path)
   const { column, scope: { standIns }, path } = operand
   return operand.value.map((value, index) => withStandIn(value, column, standIns, [...path, index]))
-}
-
-export function isFields (value: unknown): value is Record<string, unknown> {
-  return isObject(value) && !(value instanceof StandIn)
 }
 
 /** A plain value, a list, or an object of operators. @throws INVALID_VALUE, INVALID_BODY */

@@ -12,10 +12,10 @@ import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
 import { withinRules } from '../rule.ts'
 import { type PlanLimits, planRange } from '../write-options.ts'
 import { planMatch } from './match.ts'
-import { isFields, planColumnFilter, planOperator } from './operators.ts'
+import { planColumnFilter, planOperator } from './operators.ts'
 import {
-  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, requireRoom,
-  type RowScope
+  combine, negate, countCondition, countTable, createRowScope, type FilterScope, type EqualColumns, isFields,
+  requireRoom, type RowScope
 } from './scope.ts'
 
 // `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.

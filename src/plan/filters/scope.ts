@@ -2,8 +2,9 @@ import type { Column, Table, TableSource } from '../../catalog/catalog.ts'
 import { at, invalidBody, type Path, tooManyConditions } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, type Member, type Plan } from '../plan.ts'
-import type { StandIns } from '../holes.ts'
+import { StandIn, type StandIns } from '../holes.ts'
 import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
+import { isObject } from '../../json/exact-json.ts'
 import { isLonger } from '../../types/text.ts'
 
 /**
@@ -128,6 +129,10 @@ export function leavesOf (condition: Condition): Leaf[] {
     default: return [condition]
   }
 }
+
+/** Whether it may be an object of filters. */
+export const isFields = (value: unknown): value is Record<string, unknown> =>
+  isObject(value) && !(value instanceof StandIn)
 
 /** Outer ones first. */
 export function existsIn (condition: Condition): Exists[] {

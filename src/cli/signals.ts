@@ -1,4 +1,28 @@
-/** Ends a command on a signal. A signal without a handler would end the process without a message. */
+/** Signals are caught from the start: one without a handler would end the process without a message. */
+
+// SIGHUP reloads.
+
+let reload: (() => void) | undefined
+let isDue = false
+
+/** Reloads at once, or when the process is ready: it may have read its files before the signal. */
+export function requestReload (): void {
+  if (reload === undefined) isDue = true
+  else reload()
+}
+
+export function catchReloadSignal (): void {
+  process.on('SIGHUP', requestReload)
+}
+
+/** Sets how this process reloads, once it is ready. */
+export function onReload (use: () => void): void {
+  reload = use
+  if (isDue) use()
+}
+
+// Others end a command.
+
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 class Stop {
