@@ -32,9 +32,9 @@ declare module 'fastify' {
   }
 }
 
-type BodyOptions = Pick<Settings, 'bodyLimit' | 'bodyMemory'>
-
-export default fp(async function body (app: FastifyInstance, { bodyLimit, bodyMemory }: BodyOptions) {
+export default fp(async function body (
+  app: FastifyInstance, { bodyLimit, bodyMemory }: Pick<Settings, 'bodyLimit' | 'bodyMemory'>
+) {
   const memory = new BodyMemory(bodyMemory)
   app.decorateRequest('rowQueryBodyHash', '')
   app.decorateRequest('rowQueryBodyReservation', null)

@@ -17,8 +17,6 @@ const NO_ESCAPE = /~(?![01])/
 /** Steps in the result of an operation. */
 export interface Target { readonly operation: number, readonly steps: readonly string[] }
 
-interface Reference { readonly $ref: string }
-
 /**
  * Undefined if it is no reference. `index`: of the operation. @throws INVALID_BODY for a reference that is not a JSON
  * Pointer or does not lead to an earlier operation
@@ -62,7 +60,7 @@ export class References implements StandIns {
     if (this.#find === undefined) return StandIn.unknown(this.holes, given)
     const value = this.#find(target)
     if (value === undefined) {
-      throw at(path, invalidValue(column.name, `"${(given as Reference).$ref}" leads to nothing`))
+      throw at(path, invalidValue(column.name, `"${(given as { $ref: string }).$ref}" leads to nothing`))
     }
     return StandIn.known(value)
   }

@@ -204,13 +204,11 @@ export interface StatementCounts { cached: number, built: number }
 /** Longer texts are not cached: a list of ten thousand values is rarely sent twice with the same length. */
 const MAX_LENGTH = 10_000
 
-type CachedStatement = Pick<Template, 'sql' | 'pieces'>
-
 /**
  * Estimated for V8: two bytes per character because of the column keys, a string for each piece, and an entry of the
  * map.
  */
-function sizeOf (key: string, { sql, pieces }: CachedStatement): number {
+function sizeOf (key: string, { sql, pieces }: Pick<Template, 'sql' | 'pieces'>): number {
   return 250 + 2 * key.length + 2 * sql.length + 40 * pieces.length
 }
 

@@ -291,9 +291,7 @@ const types: Readonly<Record<Name, ColumnType>> = {
 const PARTS = Object.keys(types) as readonly Name[]
 
 /** The computations of the parts of a column. A DATE has no hours. */
-type Parts = ReadonlyMap<string, Computation>
-
-function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): Parts {
+function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): ReadonlyMap<string, Computation> {
   return new Map(
     PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }])
   )

@@ -19,11 +19,14 @@ export const TO_DEFAULT = '$default'
 /** MySQL and MariaDB have no function for the default of an expression. */
 const DEFAULT_SQL: SqlTemplate = ['default']
 
-/** `defaultSql`: as in Column. */
-interface Updated { readonly type: Pick<ColumnType, 'updates'>, readonly defaultSql?: string }
-
-/** The SQL by which an update operator computes the new value; undefined if the parameter is the new value. */
-export function operatorSql ({ type: { updates }, defaultSql }: Updated, name: string): SqlTemplate | undefined {
+/**
+ * The SQL by which an update operator computes the new value; undefined if the parameter is the new value.
+ * `defaultSql`: as in Column.
+ */
+export function operatorSql (
+  { type: { updates }, defaultSql }: { readonly type: Pick<ColumnType, 'updates'>, readonly defaultSql?: string },
+  name: string
+): SqlTemplate | undefined {
   if (name === TO_DEFAULT) return defaultSql === undefined ? DEFAULT_SQL : [defaultSql]
   return updates?.find((operator) => operator.name === name)?.sql
 }

@@ -118,10 +118,10 @@ export function negate (condition: Condition): Condition {
   return condition.kind === 'constant' ? { kind: 'constant', value: !condition.value } : { kind: 'not', condition }
 }
 
-/** Contains no other condition on the same row. */
-type Leaf = Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>
-
-export function leavesOf (condition: Condition): Leaf[] {
+/** Conditions that contain no other condition on the same row. */
+export function leavesOf (
+  condition: Condition
+): Array<Exclude<Condition, { readonly kind: 'and' | 'or' } | { readonly kind: 'not' }>> {
   switch (condition.kind) {
     case 'and':
     case 'or': return condition.conditions.flatMap(leavesOf)
