@@ -8,7 +8,7 @@ const NAME = 'a letter, then up to 63 letters, digits and _'
 
 export const RequestName = Type.String({ pattern: REQUEST_NAME, description: `the name of a request: ${NAME}` })
 
-export const MAX_REQUESTS = 1000
+const MAX_REQUESTS = 1000
 export const MAX_PARAMETERS = 100
 
 const DESCRIPTION = 2000

@@ -374,5 +374,5 @@ export class RowQueryError extends Error {
   }
 }
 
-export const connectionFailed = (cause?: unknown): RowQueryError =>
+const connectionFailed = (cause?: unknown): RowQueryError =>
   new RowQueryError('NO_ANSWER', 'The connection failed', { cause })

@@ -352,7 +352,7 @@ function isNetwork (text: string): boolean {
 const TOKEN = /^rq_[\w-]{20,}$/
 
 /** An earlier start has kept it. */
-export function readDemoToken (path: string): string | undefined {
+function readDemoToken (path: string): string | undefined {
   const text = existsSync(path) ? readFileSync(path, 'utf8').trim() : ''
   return TOKEN.test(text) ? text : undefined
 }

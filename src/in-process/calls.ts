@@ -274,7 +274,7 @@ export function readResponse (response: string | Buffer, plan: Plan | undefined,
 }
 
 /** Creates a function that reads a row of a plan from its JSON text. */
-export function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
+function createRowReader (plan: Plan, bigints: Bigints): (text: string) => Values {
   const names = namesOf(plan)
   return (text) => {
     const row = parseExactJson(text) as Values

@@ -254,7 +254,7 @@ const EXCLUDING = Map.groupBy(
 )
 
 /** Finds a field of a body or member that another one excludes. */
-export function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
+function findExcluded (place: Verb | 'member', fields: object, path: Path = []): ServiceError | undefined {
   const all = EXCLUDING.get(place) ?? []
   for (let index = 0; index < all.length; index++) {
     const { by, names } = all[index] as typeof all[number]
@@ -290,7 +290,7 @@ function findRepeat (groupBy: GroupBy = []): ServiceError | undefined {
 }
 
 /** Requires exactly one function for each aggregate of a select or a member. */
-export function findFunctionError (
+function findFunctionError (
   aggregates: Readonly<Record<string, object>> = {},
   path: Path = ['aggregates']
 ): ServiceError | undefined {

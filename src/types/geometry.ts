@@ -292,7 +292,7 @@ function * readGeometryOfCollection (cursor: Cursor, depth: number): Reading {
 }
 
 /** @throws ValueRefused */
-export function writeGeometry (geometry: object, srid: number): Buffer {
+function writeGeometry (geometry: object, srid: number): Buffer {
   return Buffer.concat([uint32Bytes(srid), ...writeMembers(geometry, 0)])
 }
 

@@ -109,7 +109,7 @@ function planIs ({ column, value, path }: Operand): Condition {
  * Byte by byte, and false for NULL, never unknown. The equality stays beside that comparison because it can use an
  * index.
  */
-export function isExactly (column: Column, parameter: Value | Hole): Condition {
+function isExactly (column: Column, parameter: Value | Hole): Condition {
   return combine('and', [
     { kind: 'compare', column, operator: '=', parameter },
     ...column.type.exact === undefined ? [] : [{ kind: 'exact', column, parameter } as const],
