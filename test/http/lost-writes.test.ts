@@ -32,7 +32,9 @@ const test = sharedOnEachEngine(t, {
       `insert into ${each} values (1, 1), (2, 2), (3, 50)`
     ])
   ],
-  only
+  only,
+  // others look at writes that wait
+  database: { statementTimeout: 60_000 }
 })
 
 /** Each test has tables of its own. */
