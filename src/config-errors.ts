@@ -124,6 +124,11 @@ export function orThrow<T> (make: () => T, toError: (error: Error) => Error): T 
   }
 }
 
+/** The text of a file in UTF-8, without a byte order mark (RFC 8259, section 8.1). @throws Error if it is none */
+export const decodeUtf8 = (bytes: Uint8Array): string => orThrow(
+  () => new TextDecoder('utf-8', { fatal: true }).decode(bytes), () => new Error('is not UTF-8 text')
+)
+
 export function succeeds (make: () => unknown): boolean {
   try {
     make()

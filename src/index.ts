@@ -69,8 +69,10 @@ export interface RowQuery<Databases extends AnyDatabases = AnyDatabases> {
   /** Reads the catalog of each database and the token file again. */
   refresh(): Promise<void>
   /**
-   * Replaces the tokens, roles and named requests of the options; the other options stay, with the token file. Running
-   * requests keep their grants. @throws ConfigError with all errors; then nothing is replaced
+   * Replaces the tokens, roles and named requests of the options; what is left out is none. The other options stay,
+   * with the token file. Running requests keep their grants.
+   *
+   * @throws ConfigError with all errors; then nothing is replaced
    */
   replaceGrants(grants: Pick<AppOptions, 'tokens' | 'roles' | 'requests'>): void
   /** Executes a request without HTTP. The app must be ready. @throws ServiceError with the code of the HTTP response */

@@ -6,7 +6,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { FastifyBaseLogger } from 'fastify'
 import type { RolesOptions } from '../../schemas/grants.ts'
 import { type TokenOptions, TokenSchema } from '../../schemas/options.ts'
-import { collect, ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
+import { collect, ConfigError, decodeUtf8, findConfigErrors, orThrow } from '../config-errors.ts'
 import { isObject, parseConfigJson } from '../json/exact-json.ts'
 import { isDay } from '../types/temporal.ts'
 import { createGrant, findMissing, type Grant, type GrantOptions } from './grant.ts'
@@ -230,12 +230,8 @@ export function createTokenFile (
 /** @throws ConfigError */
 export function readTokenFile ({ path, parse }: TokenFile): readonly StoredToken[] {
   if (isTooLarge(path)) throw new ConfigError([TOO_LARGE])
-  return parse(
-    orThrow(
-      () => readFileSync(path, 'utf8'),
-      () => new ConfigError([`${SETTING}: the file cannot be read`])
-    )
-  )
+  const bytes = orThrow(() => readFileSync(path), () => new ConfigError([`${SETTING}: the file cannot be read`]))
+  return parse(orThrow(() => decodeUtf8(bytes), () => new ConfigError([NOT_TEXT])))
 }
 
 function parseEntries (text: string): TokenOptions[] {
@@ -274,6 +270,7 @@ const [MAX_LENGTH, MAX_ERRORS] = [16_777_216, 20]
 const MAX_BYTES = 3 * MAX_LENGTH
 const isTooLarge = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > MAX_BYTES
 const TOO_LARGE = `${SETTING}: the file is larger than ${MAX_LENGTH} characters`
+const NOT_TEXT = `${SETTING}: the file is not UTF-8 text`
 
 const atMost = (errors: readonly string[]): string[] =>
   errors.length <= MAX_ERRORS
@@ -311,9 +308,14 @@ export function watchTokens ({
 
   const refresh = async (): Promise<void> => {
     let problem = `${SETTING}: cannot be read`
-    const text = await stat(file.path).then(({ size }) => {
-      if (size <= MAX_BYTES) return readFile(file.path, 'utf8')
-      problem = TOO_LARGE
+    const text = await stat(file.path).then(async ({ size }) => {
+      if (size > MAX_BYTES) {
+        problem = TOO_LARGE
+        return
+      }
+      const bytes = await readFile(file.path)
+      problem = NOT_TEXT
+      return decodeUtf8(bytes)
     }).catch(() => undefined)
     if (stopped || text === seen) return
     seen = text

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyBaseLogger } from 'fastify'
 import type { RowQueryOptions, Config } from '../../schemas/options.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import { ConfigError } from '../config-errors.ts'
+import type { ServiceError } from '../errors.ts'
 import { type Loaded, type ServerSettings, splitConfig } from '../config/load.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createServer, type Server } from '../server/server.ts'
@@ -243,7 +244,10 @@ export async function startServer ({
 export function reloadServer ({ app, rows, reloadCertificate }: Server, grants: ConfiguredGrants | undefined): void {
   reloadCertificate()
   if (grants !== undefined) rows.replaceGrants(grants)
-  rows.refresh().then(() => app.log.info('catalog reloaded'), () => app.log.warn('the catalog could not be read'))
+  rows.refresh().then(
+    () => app.log.info('catalog reloaded'),
+    ({ code, reason }: ServiceError) => app.log.warn({ code, reason }, 'the catalog could not be read')
+  )
 }
 
 // At SIGHUP the tokens and roles of the configuration are read again.
@@ -272,7 +276,11 @@ export function createGrantReader (running: Config, load: () => Loaded): ReadGra
       // requests and the list of their tools belong together in the file
       const { mcp } = changed
       resolveSettings(splitConfig({ ...others, ...grants, ...(mcp && others.mcp && { mcp }) }).options)
-      log.info({ tokens: tokens?.length ?? 0, roles: Object.keys(roles ?? {}).length }, 'tokens and roles reloaded')
+      log.info({
+        tokens: tokens?.length ?? 0,
+        roles: Object.keys(roles ?? {}).length,
+        requests: Object.keys(requests ?? {}).length
+      }, 'tokens and roles reloaded')
       return grants
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/options.ts'
 import { ServerSchema, type HttpOptions, HttpSchema, type ServerConfig } from '../../schemas/server-settings.ts'
 import { createToken, hashToken } from '../access/tokens.ts'
-import { ConfigError, findConfigErrors, orThrow, withoutInvalid, succeeds } from '../config-errors.ts'
+import { ConfigError, decodeUtf8, findConfigErrors, orThrow, withoutInvalid, succeeds } from '../config-errors.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
@@ -122,7 +122,8 @@ function readConfigFile (draft: Draft, variables: Environment, environment: Envi
   const path = variables[source] as string
   try {
     if (path === '') throw new Error('is empty')
-    const content = parseConfigJson(orThrow(() => readFileSync(path, 'utf8'), () => new Error('cannot be read')))
+    const bytes = orThrow(() => readFileSync(path), () => new Error('cannot be read'))
+    const content = parseConfigJson(decodeUtf8(bytes))
     if (!isObject(content)) throw new Error('does not contain a JSON object')
     // for editors
     if (typeof content['$schema'] === 'string') delete content['$schema']

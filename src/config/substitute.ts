@@ -7,7 +7,7 @@ import { Value } from '@sinclair/typebox/value'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ConfigSchema, DatabaseSchema, type TokenOptions } from '../../schemas/options.ts'
 import { API_TOKEN, hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
-import { findConfigErrors, orThrow } from '../config-errors.ts'
+import { decodeUtf8, findConfigErrors, orThrow } from '../config-errors.ts'
 import { findNearest } from '../errors.ts'
 
 // The environment variables of settings. Their names and types are derived from the schemas.
@@ -130,10 +130,7 @@ const MAX_SIZE = 1_048_576
 function readSecretFile (path: string): string {
   const bytes = readBytes(path)
   if (bytes.length > MAX_SIZE) throw new Error('is larger than 1 MiB')
-  const text = orThrow(
-    () => new TextDecoder('utf-8', { fatal: true }).decode(bytes),
-    () => new Error('is not UTF-8 text')
-  ).replace(/\r?\n$/, '')
+  const text = decodeUtf8(bytes).replace(/\r?\n$/, '')
   if (text === '') throw new Error('is empty')
   return text
 }

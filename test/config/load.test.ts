@@ -28,7 +28,7 @@ function load ({ env = {}, flags = {}, file }: {
 }): ReturnType<typeof loadConfig> {
   if (file === undefined) return loadConfig(env, flags)
   const path = join(t.testdirName, 'row-query.json')
-  writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file))
+  writeFileSync(path, typeof file === 'string' || Buffer.isBuffer(file) ? file : JSON.stringify(file))
   return loadConfig({ ...env, ROW_QUERY_CONFIG: path }, flags)
 }
 
@@ -258,6 +258,16 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
     lines: [
       'ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'
     ]
+  },
+  {
+    because: 'a file in Latin-1, whose letters would be replaced',
+    from: { file: Buffer.from('{"prefix": "/caf\xe9"}', 'latin1') },
+    lines: ['ROW_QUERY_CONFIG: row-query.json is not UTF-8 text']
+  },
+  {
+    because: 'a file in UTF-16',
+    from: { file: Buffer.from('\ufeff{}', 'utf16le') },
+    lines: ['ROW_QUERY_CONFIG: row-query.json is not UTF-8 text']
   },
   {
     because: 'a file that holds a list',
@@ -662,6 +672,10 @@ t.test('each invalid setting has one line, with the name of its flag or variable
 })
 
 // JSON of files and flags
+
+t.test('a byte order mark at the start of a configuration is passed over', async (t) => {
+  t.equal(load({ file: `\ufeff${JSON.stringify({ databases: { shop }, prefix: '/café' })}` }).config.prefix, '/café')
+})
 
 t.test('integers that JavaScript would round are bigints', async (t) => {
   t.strictSame(parseConfigJson(

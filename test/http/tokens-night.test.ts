@@ -76,7 +76,7 @@ t.test('the program reads the tokens and roles of its configuration again on SIG
   t.equal(await ask(), 200)
   for (const [role, changes, expected, line] of [
     ['clerk', { prefix: '/other' }, 403, /"settings":\["prefix"\]/],
-    ['reader', {}, 200, /"roles":1,"msg":"tokens and roles reloaded"/],
+    ['reader', {}, 200, /"roles":1,"requests":0,"msg":"tokens and roles reloaded"/],
     ['clerk', { logLevel: 'loud' }, 200, /"errors":\["logLevel: [^"]*"[^\n]*the previous tokens and roles stay in use/]
   ] as const) {
     write(role, changes)

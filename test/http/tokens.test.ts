@@ -463,6 +463,7 @@ await testFile('if the file is invalid, the previous tokens stay in use and the 
   await comes(t, service, 'the file is read', { first: 200, second: 401, fixed: 200 })
   const faults: Array<[change: () => void, mistake: string | RegExp]> = [
     [() => truncateSync(path), /^tokensFile: the file is empty$/],
+    [() => writeFileSync(path, '[{"name": "caf\xe9"}]', 'latin1'), 'tokensFile: the file is not UTF-8 text'],
     [() => replace(`[{ "name": "second", "sha256": "${secondEntry.sha256}"`), /^tokensFile: .* is not valid JSON/],
     [
       () => replace([{ ...secondEntry, permissions: ['everything'] }]),
