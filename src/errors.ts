@@ -39,7 +39,7 @@ export abstract class ServiceError extends Error {
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
-  /** Set on an INVALID_BODY that the catalog has caused (`lookAgain`). */
+  /** Set on an INVALID_BODY or PERMISSION_DENIED that the catalog has caused (`lookAgain`). */
   declare mayBeNew?: true
   /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/foreign-keys.ts). */
   declare violated?: Violated
@@ -75,7 +75,10 @@ const shorten = <T>(given: T): T | string =>
     ? `${given.slice(0, KEPT)} … ${given.slice(-KEPT)}`.toWellFormed()
     : given
 
-/** For an INVALID_BODY: the database may have another definition by now, which would accept the request. */
+/**
+ * For an INVALID_BODY or PERMISSION_DENIED: the database may have another definition by now, which would accept the
+ * request.
+ */
 export function mayBeNew (refusal: ServiceError): ServiceError {
   refusal.mayBeNew = true
   return refusal

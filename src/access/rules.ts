@@ -1,6 +1,6 @@
 /** The rules of a grant on rows: in their configured form, and with values for the claims of a caller. */
 import type { Column, Rule, RuleTest } from '../catalog/catalog.ts'
-import { permissionDenied } from '../errors.ts'
+import { mayBeNew, permissionDenied } from '../errors.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { isObject } from '../json/exact-json.ts'
 import { describeType, isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
@@ -195,7 +195,9 @@ function readStable (rule: ResolvedRule, { name, type }: Column, value: unknown)
     return parameter
   } catch (error) {
     if (!(error instanceof ValueRefused)) throw error
-    if (rule.usesClaims) throw permissionDenied('A claim does not fit the column that it is compared with')
+    if (rule.usesClaims) {
+      throw mayBeNew(permissionDenied('A claim does not fit the column that it is compared with'))
+    }
     throw new RuleBroken(`column "${name}": ${error.message}`)
   }
 }

@@ -1,6 +1,6 @@
 /** The rows that a write refers to must satisfy the rules of their tables. */
 import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
-import { permissionDenied } from '../errors.ts'
+import { mayBeNew, permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
 import { mayCompute, mayDefault, mayMix, knownDefault } from './insert-key.ts'
@@ -92,10 +92,10 @@ export function refuseUnchecked (plan: InsertPlan | UpdatePlan, { base, unchecke
       return conflict === undefined ? !values.includes(null) : values.some((value) => value !== null)
     })
     if (isChanged || isInserted || columns.some(({ generated }) => generated)) {
-      throw permissionDenied(
+      throw mayBeNew(permissionDenied(
         'The grant has rules for the table that a foreign key refers to, and its rows cannot be checked: the key can ' +
         'only be null'
-      )
+      ))
     }
   }
 }
@@ -225,7 +225,7 @@ function valueByRule (column: Column, rules: readonly Rule[]): Parameter {
 }
 
 const unknownForeignKey = () =>
-  permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values')
+  mayBeNew(permissionDenied('All columns of a foreign key to a table with rules must be given, as plain values'))
 
 /** Equal for equal values of the same columns. */
 export function textOf (values: ReadonlyArray<Parameter | undefined>): string {

@@ -2,7 +2,7 @@ import type { SelectBody } from '../../schemas/body.ts'
 import type { Include, MemberColumn } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
-import { at, invalidBody, invalidValue, type Path } from '../errors.ts'
+import { at, invalidBody, invalidValue, mayBeNew, type Path } from '../errors.ts'
 import { describeType } from '../types/column-type.ts'
 import { planAggregate, resultColumn } from './aggregates.ts'
 import { type ColumnScope, getColumn, getRelatedColumn } from './columns.ts'
@@ -75,10 +75,10 @@ function requireOnes (members: readonly Member[], parent: Path): asserts members
     else {
       throw at(
         path,
-        invalidBody(
+        mayBeNew(invalidBody(
           `"${member.name}" can have many rows, so that it is not allowed beside "groupBy" and "aggregates": the ` +
           `columns of "on", with those that "filters" hold equal, must contain a unique key of "${member.table.name}"`
-        )
+        ))
       )
     }
   }

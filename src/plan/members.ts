@@ -3,7 +3,7 @@ import type { Member as MemberBody } from '../../schemas/body.ts'
 import type { Include } from '../../schemas/fields.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
-import { at, invalidBody, invalidOrderBy, type Path } from '../errors.ts'
+import { at, invalidBody, invalidOrderBy, mayBeNew, type Path } from '../errors.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { planAggregate } from './aggregates.ts'
 import { getColumn } from './columns.ts'
@@ -35,7 +35,7 @@ const withoutViews = (source: TableSource): TableSource => ({
   see (name, path) {
     const other = source.see(name, path)
     if (other.kind === 'view') {
-      throw at(path, invalidBody(`"${name}" is a view, which is not allowed beside "returning"`))
+      throw at(path, mayBeNew(invalidBody(`"${name}" is a view, which is not allowed beside "returning"`)))
     }
     return other
   }
@@ -50,9 +50,9 @@ function planLevel (include: Include, planning: MembersToPlan, { table, path, le
     if (table.columns.has(name)) {
       throw at(
         memberPath,
-        invalidBody(
+        mayBeNew(invalidBody(
           `"${name}" is a column of "${table.name}": choose another name for the member, and say its "table"`
-        )
+        ))
       )
     }
     return planMember(name, member, planning, { table, path: memberPath, level })
@@ -102,12 +102,12 @@ function refuseOfObject (body: MemberBody, { table, path }: Pick<Level, 'table' 
   if (field === undefined) return
   throw at(
     [...path, field],
-    invalidBody(
+    mayBeNew(invalidBody(
       body.as === undefined
         ? `"${field}" is not allowed: the columns of "on", with those that "filters" hold equal, contain a unique ` +
           `key of "${table.name}", so that there is one row at most; "as": "list" makes it a list`
         : `"${field}" is not allowed with "as": "object", which is one row`
-    )
+    ))
   )
 }
 

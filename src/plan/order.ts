@@ -2,7 +2,7 @@ import type { SelectBody } from '../../schemas/body.ts'
 import { MAX_COLUMNS } from '../../schemas/limits.ts'
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import {
-  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, type Path, pointer, unsupported
+  at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, pointer, unsupported
 } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { describeType, type Positions, type Value } from '../types/column-type.ts'
@@ -232,7 +232,7 @@ function planPosition (
   if (other !== undefined) {
     throw at(
       ['after', other],
-      invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`)
+      mayBeNew(invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`))
     )
   }
   const behind = order.reduceRight<Condition>(

@@ -51,7 +51,7 @@ export function planOn (
     other: getOnColumn(other, otherName, onPath)
   }))
   const unrelated = pairs.find((pair) => !canRelate(pair.column, pair.other))
-  if (unrelated !== undefined) throw at(onPath, invalidBody(describeKinds(unrelated, other)))
+  if (unrelated !== undefined) throw at(onPath, mayBeNew(invalidBody(describeKinds(unrelated, other))))
   if (
     other.kind === 'view' ||
     relations.some((relation) => isSameRelation(relation, pairs)) ||

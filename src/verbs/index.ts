@@ -2,7 +2,7 @@
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
-import { permissionDenied } from '../errors.ts'
+import { mayBeNew, permissionDenied } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import type { ReadRows, Terms } from '../plan/inserted-rows.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -47,5 +47,5 @@ export function createPlanOfRows (rows: ReadRows, terms: Terms, source: TableSou
 
 /** @throws PERMISSION_DENIED for a write to a view */
 export function refuseView (verb: Body['verb'], { kind, name }: Table): void {
-  if (kind === 'view' && verb !== 'select') throw permissionDenied(`"${name}" is a view; use select`)
+  if (kind === 'view' && verb !== 'select') throw mayBeNew(permissionDenied(`"${name}" is a view; use select`))
 }

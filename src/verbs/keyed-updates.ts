@@ -2,7 +2,7 @@
 import type { UpdateBody } from '../../schemas/body.ts'
 import type { Column, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
-import { at, invalidBody, missingColumn, type Path, type ServiceError } from '../errors.ts'
+import { at, invalidBody, mayBeNew, missingColumn, type Path, type ServiceError } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { checkForeignKeys, inRow, refuse, withCheck } from '../execute/after-write.ts'
 import { countUpdated, requireCount, runChange } from '../execute/change.ts'
@@ -47,7 +47,7 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   const key = planKey(body.key, table, ['key'])
   const nullable = key.find((column) => column.nullable)
   if (nullable !== undefined) {
-    throw at(['key'], invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`))
+    throw at(['key'], mayBeNew(invalidBody(`"${nullable.name}" may be NULL, so that the key does not find each row`)))
   }
   const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.standIns))
   const members = body.include && planReturnedMembers(body.include, { source, limits })

@@ -1,7 +1,7 @@
 import type { SelectBody } from '../../schemas/body.ts'
 import { DEFAULT_LIMIT } from '../../schemas/limits.ts'
 import type { Table, TableSource } from '../catalog/catalog.ts'
-import { at, invalidBody, type Path } from '../errors.ts'
+import { at, invalidBody, mayBeNew, type Path } from '../errors.ts'
 import { requireRoom, type Runner } from '../execute/runner.ts'
 import { getColumn } from '../plan/columns.ts'
 import { findRelevance } from '../plan/filters/match.ts'
@@ -107,10 +107,10 @@ function rejectLists (members: readonly Member[], path: Path): void {
     if (member.kind !== 'one') {
       throw at(
         memberPath,
-        invalidBody(
+        mayBeNew(invalidBody(
           'in a stream a member must be one row: the columns of "on", with those that "filters" hold equal, must ' +
           'contain a unique key of its table, and "as" must not be "list"'
-        )
+        ))
       )
     }
     rejectLists(member.members, [...memberPath, 'include'])

@@ -71,9 +71,10 @@ const becomes = (column: string, type: string): string[] => [
 ]
 /**
  * What takes the place of something else in a table `@`, and a request that only the new definition accepts. A table is
- * there as it was until a second reading, because what it has lost may come back.
+ * there as it was until a second reading, because what it has lost may come back. `before`: statements before the
+ * service starts.
  */
-const REPLACED: Record<string, readonly [changes: readonly string[], body: object]> = {
+const REPLACED: Record<string, readonly [changes: readonly string[], body: object, before?: readonly string[]]> = {
   'a renamed column, selected': [[renamed], { verb: 'select', columns: ['id', 'b'] }],
   'a renamed column in filters': [[renamed], { verb: 'delete', filters: { b: 1 } }],
   'a renamed column in an order': [[renamed], { verb: 'select', orderBy: 'b' }],
@@ -99,16 +100,42 @@ const REPLACED: Record<string, readonly [changes: readonly string[], body: objec
   ],
   'a longer column': [becomes('s', 'varchar(20)'), { verb: 'insert', data: { id: 5, a: 1, s: 'longer text' } }],
   'a column that is not computed any more': [becomes('g', 'int'), { verb: 'insert', data: { id: 5, a: 1, g: 5 } }],
-  'a type that has an order': [becomes('j', 'int'), { verb: 'select', orderBy: 'j' }]
+  'a type that has an order': [becomes('j', 'int'), { verb: 'select', orderBy: 'j' }],
+  'a table in place of a view': [
+    ['drop view @', 'create table @ (id int not null primary key)'],
+    { verb: 'insert', data: { id: 5 } },
+    ['drop table @', 'create view @ as select 1 as id']
+  ],
+  'a key that may not be NULL any more': [
+    ['drop table @', 'create table @ (id int not null primary key, u int not null unique, a int null)'],
+    { verb: 'update', key: ['u'], filters: {}, data: [{ u: 1, a: 1 }] },
+    ['create unique index @u on @ (u)']
+  ],
+  'a member in place of a column of its name': [
+    ['alter table @ drop column u'], { verb: 'select', include: { u: { table: 'parts', on: { id: 'id' } } } }
+  ],
+  'a key by which a member is one row': [
+    ['create unique index by_a on parts (a)'],
+    { verb: 'select', include: { parts: { on: { id: 'a' } } }, groupBy: [{ n: { parts: 'a' } }] }
+  ],
+  'operators of a type that had none': [
+    becomes('s', 'json'), { verb: 'select', filters: { s: { $at: { '$.a': 1 } } } }
+  ]
 }
 
-const replaced = Array.from({ length: Object.keys(REPLACED).length + 8 }, (_, index) =>
+const partsOf = ['create table parts (id int not null primary key, a int null)', 'create index a on parts (a)']
+
+/** The tables before those of `REPLACED`. */
+const WAYS = 8
+const replaced = Array.from({ length: Object.keys(REPLACED).length + WAYS }, (_, index) =>
   `create table t${index} (id int not null primary key, a int not null, s varchar(5) null, u int null, j json null,
     g int generated always as (id + 1) virtual)`)
+const before = Object.values(REPLACED).flatMap(([, , statements = []], index) =>
+  statements.map((statement) => statement.replaceAll('@', `t${WAYS + index}`)))
 const grant = { permissions: ['select', 'insert'], databases: '*' } as const
 
 await onEachEngine(t, 'what takes the place of something else is found by the first request for it, on every way', {
-  schema: () => replaced,
+  schema: () => [...replaced, ...partsOf, ...before],
   options: {
     mcp: {},
     requests: {
@@ -149,7 +176,7 @@ await onEachEngine(t, 'what takes the place of something else is found by the fi
       [name, changes, async (table: string) => (await post(table, body)).status] as const)
   ]
   for (const [index, [name, changes, ask]] of cases.entries()) {
-    for (const change of changes) await sql(change.replace('@', `t${index}`))
+    for (const change of changes) await sql(change.replaceAll('@', `t${index}`))
     clock.pass(APART)
     t.equal(await ask(`t${index}`), 200, name)
   }

@@ -1,7 +1,7 @@
 import { type FilterOperator, type OperatorName, OPERATORS } from '../../../schemas/filters.ts'
 import type { Column } from '../../catalog/catalog.ts'
 import { canCompare } from '../../catalog/relations.ts'
-import { at, invalidBody, invalidValue, type Path, type ServiceError, didYouMean } from '../../errors.ts'
+import { at, invalidBody, invalidValue, mayBeNew, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { hasMany, objectKeys } from '../../json/exact-json.ts'
 import { type ColumnType, describeType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
@@ -345,7 +345,7 @@ function hasOperators (column: Column, value: Record<string, unknown>): boolean 
 function unknownOperator (name: string, { column, path }: Operand): ServiceError {
   const all = [...operators.keys()]
   const hint = `"${name}" is not an operator${didYouMean(name, all, `; use one of ${all.join(', ')}`)}`
-  if (column.type.holdsJson !== true) return at(path, invalidBody(hint))
+  if (column.type.holdsJson !== true) return at(path, mayBeNew(invalidBody(hint)))
   return at(path, invalidValue(column.name, `${hint}; send an object whose keys all begin with $ as {"$eq": …}`))
 }
 
