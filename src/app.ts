@@ -24,7 +24,7 @@ import { ResponseBudget } from './response/output.ts'
 import { NamedRequests } from './named/call.ts'
 import routes from './route.ts'
 import { createCollectors } from './telemetry/collectors.ts'
-import { createRequestLog } from './telemetry/record.ts'
+import { createRequestLog, OWN_APP } from './telemetry/record.ts'
 
 export { checkPrefix } from '../plugins/errors.ts'
 export { bindGrant, execute, streamInProcess } from './in-process/calls.ts'
@@ -60,7 +60,7 @@ export async function registerParts (
   const onWrite = settings.onWrite && createWriteHook(settings.onWrite, limits, app.log)
   const readiness = createReadiness(() => app.rowQueryDatabases)
   app.addHook('preClose', async () => readiness.end())
-  boundConnections(app)
+  if (!app.hasDecorator(OWN_APP)) boundConnections(app)
 
   await app.register(notFoundResponses) // 404 for a path without a route
   await app.register(schemaCache, { databases: settings.databases, budget, onWrite })

@@ -74,8 +74,9 @@ interface Waiting { count: number }
 const waitingOn = new WeakMap<Socket, Waiting>()
 
 /**
- * Delays a request until the previous response has been sent. Otherwise a client that does not read could fill the
- * memory with responses. Node assigns the socket to a response, and emits `socket`, when the responses before it are
+ * Delays a request until the previous response has been sent, and to another turn of the event loop. Otherwise a client
+ * that does not read could fill the memory with responses, and everybody would wait for a thousand requests that are
+ * refused by their headers. Node assigns the socket to a response, and emits `socket`, when the responses before it are
  * finished.
  */
 function waitForPreviousResponse ({ socket }: IncomingMessage, response: ServerResponse, done: () => void): void {
@@ -84,7 +85,7 @@ function waitForPreviousResponse ({ socket }: IncomingMessage, response: ServerR
   if (++waiting.count > MAX_WAITING) socket.pause()
   response.once('socket', () => {
     if (--waiting.count === MAX_WAITING) socket.resume()
-    done()
+    setImmediate(done)
   })
 }
 
@@ -125,7 +126,7 @@ function asksForUpgrade ({ headers: { upgrade, connection = '' }, rawHeaders }: 
   return (upgrade !== undefined && /upgrade/i.test(connection)) || rawHeaders.length >= MAX_HEADERS * 2
 }
 
-/** Bounds pipelined requests, upgrades and bodies that nobody reads. */
+/** Bounds pipelined requests, upgrades and bodies that nobody reads. The stand-alone server calls it for all paths. */
 export function boundConnections (app: FastifyInstance): void {
   const isAfterUpgrade = endAfterUpgrade(app)
   const isOwnApp = app.hasDecorator(OWN_APP)

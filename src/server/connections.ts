@@ -216,10 +216,24 @@ interface RequestSocket extends Socket {
   parser?: { incoming: IncomingMessage | null } | null
 }
 
+interface ParserError extends Error { code?: string }
+
 /** For Fastify's `clientErrorHandler`. */
-export function answerBrokenRequest (error: Error & { code?: string }, socket: RequestSocket): void {
+export function answerBrokenRequest (error: ParserError, socket: RequestSocket): void {
+  if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answerBroken(error, socket)
   // an import has limits of its own
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isImporting(socket)) return
+  if (isImporting(socket)) return
+  const { _httpMessage: running, bytesWritten } = socket
+  if (running?.req.complete === true) return answerBroken(error, socket)
+  // timers run before the bytes are read that have arrived meanwhile, which may be all of the request
+  setImmediate(() => {
+    const isWhole = running?.req.complete ??
+      (socket._httpMessage?.req.complete === true || socket.bytesWritten > bytesWritten)
+    if (!isWhole && !socket.destroyed) answerBroken(error, socket)
+  })
+}
+
+function answerBroken (error: ParserError, socket: RequestSocket): void {
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
   // the error is in the body of an answered request, and the client would take a second response for the response to

@@ -17,7 +17,7 @@ import { ConfigError, orThrow } from '../config-errors.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/load.ts'
 import { withDefaults } from '../config/settings.ts'
 import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
-import { withoutPort } from '../http/client-connections.ts'
+import { boundConnections, withoutPort } from '../http/client-connections.ts'
 import { BODY_TIMEOUT } from '../http/import-request.ts'
 import { createRowQuery, type RowQuery } from '../index.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
@@ -156,6 +156,7 @@ export async function createServer ({
   app.server.prependListener('request', limitUnreadBody)
   answerEverything(app, answerOutside)
   app.decorate(OWN_APP, true)
+  boundConnections(app)
   app.decorate(BODY_TIMEOUT, http.bodyTimeout)
   const drain = createDrain(app)
   limitConnections(app, http)
