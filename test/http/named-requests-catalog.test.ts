@@ -382,7 +382,7 @@ t.test('a token file that changes while the service runs names only requests tha
 t.test('check shows each request with its callers, and fails for one that does not fit', async (t) => {
   const folder = t.testdir({})
   const path = join(folder, 'row-query.json')
-  const run = async (requests: object, strict = false) => {
+  const run = async (requests: object) => {
     writeFileSync(path, JSON.stringify({
       databases: { shop: { url: 'sqlite::memory:', setup: schema() } },
       tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })),
@@ -392,50 +392,48 @@ t.test('check shows each request with its callers, and fails for one that does n
       },
       requests
     }))
-    return await runRowQuery(t as Test, ['check', '--config', path, ...strict ? ['--strict'] : []])
+    return await runRowQuery(t as Test, ['check', '--config', path])
   }
-  const good = await run({ find, other, own })
+  const page = (body: object, otherwise: unknown): object => ({
+    ...find, parameters: { x: { default: otherwise } }, body: { ...find.body, filters: {}, orderBy: 'name', ...body }
+  })
+  const right = page({ after: { $param: 'x' } }, { name: 'a', id: 1 })
+  const good = await run({ find, other, own, right })
   t.equal(good.code, 1, good.stdout)
+  t.match(good.stdout, /error: request "find": each call of token "claimless" is refused: The claim "\/tenant"/)
   t.match(
     good.stdout,
     /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/
   )
   t.match(good.stdout, /request "other": .*parameters id \(\w+, optional\)/)
   t.match(good.stdout, /request "own": .*with the rights of the caller; .*called by token "reader"\n/)
-  const unheard = await run({ own: { ...own, table: 'hidden' } })
-  t.match(unheard.stdout, /request "own": .*; called by nobody\n/)
-  t.match(unheard.stdout, /warning: request "own": nobody may call it/)
-  const page = (body: object, otherwise: unknown): object => ({
-    ...find, parameters: { x: { default: otherwise } }, body: { ...find.body, filters: {}, orderBy: 'name', ...body }
-  })
   const wrong = {
     after: page({ after: { $param: 'x' } }, { x: 1 }),
     empty: page({ after: { $param: 'x' } }, {}),
     text: page({ filters: { id: { $param: 'x' } } }, 'abc'),
     form: page({ filters: { id: { $param: 'x' } } }, { $gt: 0 }),
-    list: page({ filters: { id: { $in: { $param: 'x' } } } }, [{ $now: true }])
-  }
-  const { stdout } = await run({ ...wrong, right: page({ after: { $param: 'x' } }, { name: 'a', id: 1 }) })
-  t.same(Array.from(stdout.matchAll(/error: request "(\w+)": does not fit/g), ([, name]) => name), Object.keys(wrong),
-    'defaults that their places do not take')
-  t.match(stdout, /request "text": does not fit its tables: INVALID_VALUE at \/parameters\/x\/default: Column "id"/)
-  t.match(good.stdout, /error: request "find": each call of token "claimless" is refused: The claim "\/tenant"/)
-  const ruled = await run({
-    fixed: { ...find, as: 'wide', parameters: {}, body: { verb: 'insert', data: { name: 'a', tenant: 2 } } }
-  })
-  t.match(ruled.stdout, /error: request "fixed": each call of token "website" is refused: /)
-  const bad = await run({ find, lonely })
-  t.equal(bad.code, 1)
-  t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
-  const member = {
-    ...other,
-    body: {
-      ...other.body,
-      filters: {},
-      include: {
-        twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
+    list: page({ filters: { id: { $in: { $param: 'x' } } } }, [{ $now: true }]),
+    lonely,
+    unheard: { ...own, table: 'hidden' },
+    member: {
+      ...other,
+      body: {
+        ...other.body,
+        filters: {},
+        include: {
+          twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
+        }
       }
     }
   }
-  t.match((await run({ member })).stdout, /error: request "member": does not fit/)
+  const fixed = { ...find, as: 'wide', parameters: {}, body: { verb: 'insert', data: { name: 'a', tenant: 2 } } }
+  const bad = await run({ fixed, ...wrong })
+  t.equal(bad.code, 1)
+  t.same(Array.from(bad.stdout.matchAll(/error: request "(\w+)": does not fit/g), ([, name]) => name),
+    Object.keys(wrong), 'defaults that their places do not take, a table that is not there, a member')
+  t.match(bad.stdout, /request "text": does not fit its tables: INVALID_VALUE at \/parameters\/x\/default: Column "id"/)
+  t.match(bad.stdout, /error: request "fixed": each call of token "website" is refused: /)
+  t.match(bad.stdout, /error: request "lonely": does not fit its tables: TABLE_NOT_FOUND/)
+  t.match(bad.stdout, /request "unheard": .*; called by nobody\n/)
+  t.match(bad.stdout, /warning: request "unheard": nobody may call it/)
 })
