@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { hashToken, readTokenFile } from '../../src/access/tokens.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { runRowQuery } from '../support/row-query.ts'
+import { runInProcess } from '../support/command.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
@@ -392,7 +392,7 @@ t.test('check shows each request with its callers, and fails for one that does n
       },
       requests
     }))
-    return await runRowQuery(t as Test, ['check', '--config', path])
+    return await runInProcess(t as Test, ['check', '--config', path])
   }
   const page = (body: object, otherwise: unknown): object => ({
     ...find, parameters: { x: { default: otherwise } }, body: { ...find.body, filters: {}, orderBy: 'name', ...body }

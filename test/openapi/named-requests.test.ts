@@ -10,7 +10,7 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { get, validate } from '../support/documents.ts'
 import { callOf, connectTo, send } from '../support/mcp.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { runRowQuery } from '../support/row-query.ts'
+import { runInProcess } from '../support/command.ts'
 import { onEachEngine, startService, TOKEN, type Answer } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
@@ -231,7 +231,7 @@ await onEachEngine(t, 'the document of named requests', {
   const folder = (t as Test).testdir({})
   const path = join(folder, 'row-query.json')
   writeFileSync(path, JSON.stringify({ databases: { shop: { url: service.url } }, tokens, roles, requests }))
-  const printed = await runRowQuery(t as Test, ['openapi', 'requests', '--config', path, '--token', 'website'])
+  const printed = await runInProcess(t as Test, ['openapi', 'requests', '--config', path, '--token', 'website'])
   t.same(Object.keys(JSON.parse(printed.stdout).paths), Object.keys(json.paths))
 })
 
