@@ -431,7 +431,7 @@ await onEachEngine(t, 'the triggers of each table are known ' +
   const { tables } = await loadCatalog(url)
   t.same(tables.get('plain')?.triggers, { isComplete: true, list: [] })
   t.same(tables.get('fired')?.triggers, {
-    known: true,
+    isComplete: true,
     list: [
       { timing: 'after', event: 'delete' }, { timing: 'before', event: 'insert' }, { timing: 'before', event: 'insert' }
     ]
