@@ -6,7 +6,7 @@ import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
 import { type Grant, permissionsOn } from '../access/grant.ts'
 import { requirePermissions } from '../access/permissions.ts'
-import { didYouMean, filtersRequired, isServiceError, type Path } from '../errors.ts'
+import { type Detail, didYouMean, filtersRequired, isServiceError, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/write-options.ts'
@@ -15,7 +15,7 @@ import { namedTables } from '../request/check-fields.ts'
 import { copyJson } from '../request/copy-json.ts'
 import { isNow } from '../types/moment.ts'
 import {
-  contains, type FieldOfPage, type Finder, isPart, Parameter, type Place, readBody, requireNow
+  contains, type FieldOfPage, type Finder, isParameter, isPart, NOT_HERE, Parameter, type Place, readBody, requireNow
 } from './places.ts'
 
 export interface Declared {
@@ -136,10 +136,12 @@ class Reader {
     if (this.#known.databases?.has(database) === false) {
       this.#refuse(['database'], `is not a configured database${didYouMean(database, this.#known.databases)}`)
     }
+    const role = as === undefined ? undefined : this.#findRole(as)
     for (const [name, parameter] of Object.entries(parameters)) this.#checkParameter(name, parameter)
     const body = this.#copy(given, ['body'])
     if (body === undefined || !this.#checkTable(body)) return undefined
-    const found = this.#findPlaces(body)
+    const wrong = this.#checkForm(body)
+    const found = this.#findPlaces(body, wrong)
     if (this.errors.length > 0) return undefined
     this.#checkBody(body)
     if (this.errors.length > 0) return undefined
@@ -149,7 +151,6 @@ class Reader {
     const list = [...declared.values()]
     const isRead = parts.every(({ body: { verb, lock } }) => verb === 'select' && lock !== true)
     if (maxAge !== undefined && !isRead) this.#refuse(['maxAge'], 'is only allowed with a request that only selects')
-    const role = as === undefined ? undefined : this.#findRole(as)
     if (role !== undefined) for (const [index, part] of parts.entries()) this.#checkRights(role, part, index)
     if (this.errors.length > 0 || (as !== undefined && role === undefined)) return undefined
     return {
@@ -207,13 +208,18 @@ class Reader {
     }
   }
 
-  #findPlaces (body: Record<string, unknown>): ReadonlyMap<string, Place[]> {
+  /** `wrong`: the path of what has a line already. */
+  #findPlaces (body: Record<string, unknown>, wrong: Path | undefined): ReadonlyMap<string, Place[]> {
     const { parameters = {}, table } = this.#options
     const found = new Map<string, Place[]>()
     const finder: Finder = {
       isOptional: (name) => Object.hasOwn(parameters, name) ? parameters[name]?.optional === true : undefined,
       found,
-      refuse: (path, reason) => this.#refuse(['body', ...path], reason),
+      refuse: (path, reason) => {
+        const isWithin = wrong?.every((step, index) => String(path[index]) === step) === true
+        // a field that is none may be the misspelt one that is missing
+        if (!isWithin && (wrong === undefined || reason !== NOT_HERE)) this.#refuse(['body', ...path], reason)
+      },
       depth: this.#known.limits.depth
     }
     if (Object.hasOwn(body, 'dryRun')) {
@@ -232,16 +238,36 @@ class Reader {
     return found
   }
 
-  /** Checks the body with values in place of the parameters that are fields. */
+  /**
+   * Refuses fields that are none, and values that no parameter makes wrong, before a parameter within is refused.
+   * Returns their path.
+   */
+  #checkForm (body: Record<string, unknown>): Path | undefined {
+    const detail = this.#findBodyError(body)
+    if (detail === undefined) return undefined
+    const path = stepsOf(detail.path)
+    const value = path.reduce<unknown>((tree, step) => isObject(tree) || Array.isArray(tree)
+      ? (tree as Record<string, unknown>)[step]
+      : undefined, body)
+    const isUnknown = /^"[^"]*" is not allowed/.test(detail.message)
+    if (path.includes('$param') || (contains(value, isParameter) && !isUnknown)) return undefined
+    this.#refuse(['body', ...path], detail.message)
+    return path
+  }
+
   #checkBody (body: Record<string, unknown>): void {
+    const detail = this.#findBodyError(body)
+    if (detail !== undefined) this.#refuse(['body', ...stepsOf(detail.path)], detail.message)
+  }
+
+  /** Checks the body with values in place of the parameters that are fields. */
+  #findBodyError (body: Record<string, unknown>): Detail | undefined {
     const { limits } = this.#known
     const find = this.#options.table === undefined
       ? createOperationsCheck(limits, limits.operations)
       : createBodyCheck(limits)
     const error = find(withStandIns(body))
-    if (error === undefined) return
-    const { details: [detail = { path: '', message: error.message }] } = error
-    this.#refuse(['body', ...stepsOf(detail.path)], detail.message)
+    return error && (error.details[0] ?? { path: '', message: error.message })
   }
 
   #pathOf (part: number): Path {
@@ -389,8 +415,8 @@ export function copyTree (tree: unknown, replace: (value: unknown, key: string) 
 export const STAND_INS: ReadonlyMap<string, unknown> = new Map([['limit', 1], ['offset', 0], ['after', null]])
 
 /** Only fields can be parameters whose form the check of bodies knows. */
-const withStandIns = (body: object): unknown =>
-  copyTree(body, (value, key) => value instanceof Parameter && STAND_INS.has(key) ? STAND_INS.get(key) : value)
+const withStandIns = (body: object): unknown => copyTree(body, (value, key) =>
+  STAND_INS.has(key) && (value instanceof Parameter || isParameter(value)) ? STAND_INS.get(key) : value)
 
 function partsOf (body: object, table: string | undefined, depth: number): Part[] {
   const bodies = table === undefined ? (body as OperationsBody).operations : [{ ...body, table } as Operation]

@@ -77,13 +77,15 @@ interface Within extends Finder {
   readonly isFixed?: boolean
 }
 
-const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
+export const NOT_HERE = '"$param" is not allowed here'
+
+export const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
 
 /** Every `$param` within a value is refused. */
 function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
   if (Array.isArray(value)) return value.forEach((each, index) => refuseWithin(each, [...path, index], finder))
   if (!isObject(value)) return
-  if (isParameter(value)) return finder.refuse(path, '"$param" is not allowed here')
+  if (isParameter(value)) return finder.refuse(path, NOT_HERE)
   for (const [key, each] of Object.entries(value)) refuseWithin(each, [...path, key], finder)
 }
 
@@ -93,9 +95,8 @@ export function contains (value: unknown, is: (value: unknown) => boolean): bool
 }
 
 /** A value that is not what can stand here, whatever the column is. */
-function refuseForm (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>, reason: string): void {
-  if (contains(value, isParameter)) refuseWithin(value, path, finder)
-  else finder.refuse(path, reason)
+function refuseForm (value: unknown, path: Path, { refuse }: Pick<Finder, 'refuse'>, reason: string): void {
+  refuse(path, isParameter(value) ? NOT_HERE : reason)
 }
 
 function tryToRead (read: () => unknown, path: Path, { refuse }: Pick<Finder, 'refuse'>): void {
@@ -201,7 +202,7 @@ function readOperand (holder: Fields, operator: string, path: Path, within: With
   const form = operators.get(operator)
   if (form === undefined && operator !== '$case') {
     const hint = didYouMean(operator, operators.keys(), `; use one of ${[...operators.keys()].join(', ')}`)
-    return refuseForm(value, path, within, `"${operator}" is not an operator${hint}`)
+    return within.refuse(path, `"${operator}" is not an operator${hint}`)
   }
   const { whole, entries } = form === undefined || WITH_WILDCARDS.includes(operator) ? {} : FORMS[form.operand]
   if (isParameter(value) && whole !== undefined) {
@@ -249,7 +250,9 @@ function readColumn (filters: Fields, key: string, path: Path, within: Within): 
   if (!isObject(value) || isReference || isNow(value) || !names.every((name) => name.startsWith('$'))) {
     requireNow(value, path, within)
     requireBack(value, path, within)
-    return refuseWithin(value, path, within)
+    const bare = names.find((name) => operators.has(`$${name}`) && contains((value as Fields)[name], isParameter))
+    if (bare === undefined) return refuseWithin(value, path, within)
+    return within.refuse([...path, bare], `operators begin with $: write "$${bare}" instead of "${bare}"`)
   }
   for (const name of names) readOperand(value, name, [...path, name], within, column)
 }
@@ -270,18 +273,24 @@ function readCombinator (
       return value.forEach((each, index) => readFilters(each, [...path, index], inner))
     case 'filters': return readFilters(value, path, inner)
     case 'row':
-      if (!isObject(value) || isParameter(value)) return refuseWithin(value, path, within)
+      if (!isObject(value) || isParameter(value)) {
+        return refuseForm(value, path, within, 'must be an object of column names and values')
+      }
       for (const column of Object.keys(value)) {
         take(value, column, [...path, column], { ...inner, mayLack: false }, { column, operator: '$is' })
       }
       return
     case 'members':
     case 'counted':
-      if (!isObject(value) || isParameter(value)) return refuseWithin(value, path, within)
+      if (!isObject(value) || isParameter(value)) {
+        return refuseForm(value, path, within, 'must be an object of members')
+      }
       for (const [name, member] of Object.entries(value)) readMember(name, member, [...path, name], within, false)
       return
     case 'search':
-      if (!isObject(value) || isParameter(value)) return refuseWithin(filters[key], path, within)
+      if (!isObject(value) || isParameter(value)) {
+        return refuseForm(filters[key], path, within, 'must be an object of "columns" and "text"')
+      }
       for (const field of Object.keys(value)) {
         const place = [...path, field]
         const mayLack = within.mayLack && within.isSearched !== true

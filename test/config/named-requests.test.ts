@@ -147,7 +147,7 @@ t.test('a parameter in another place is a mistake', async (t) => {
     [{ operations: x }, 'body.operations: "operations" must be'],
     [{ operations: [first, x] }, 'body.operations.1.verb: "verb" must be one of'],
     [{ operations: [first, { ...select, table: x }] }, `body.operations.1.table: ${HERE}`],
-    [{ operations: [first, { ...select, lock: x }] }, `body.operations.1.lock: ${HERE}`],
+    [{ operations: [first, { ...select, table: 'orders', lock: x }] }, `body.operations.1.lock: ${HERE}`],
     [{ operations: [first], isolation: x }, 'body.isolation: "isolation" must be']
   ]
   for (const [body, line] of ofWhole) {
@@ -230,6 +230,32 @@ t.test('what every table refuses is a mistake of the definition', async (t) => {
     { verb: 'update', key: ['id'], filters: { id: { $nin: [] } }, data: [{ id: 1, n: 1 }] }
   ]
   for (const body of possible) t.same(inBody(body, {}, { parameters: {} }), [], JSON.stringify(body))
+})
+
+t.test('a mistake of the form has its own line, also above a parameter', async (t) => {
+  const cases: Array<[object, string]> = [
+    [{ ...select, filter: { id: x } }, 'body.filter: "filter" is not allowed with select; did you mean "filters"?'],
+    [{ ...select, lmit: x }, 'body.lmit: "lmit" is not allowed with select; did you mean "limit"?'],
+    [{ ...select, filters: { id: { $equals: x } } }, 'body.filters.id.$equals: "$equals" is not an operator; use'],
+    [{ ...select, filters: { id: { $GT: x } } }, 'body.filters.id.$GT: "$GT" is not an operator; did you mean "$gt"?'],
+    [{ ...select, filters: { id: { gt: x } } }, 'body.filters.id.gt: operators begin with $: write "$gt" instead'],
+    [{ ...select, filters: { $or: { id: x } } }, 'body.filters.$or: must be a list of filters'],
+    [{ ...select, filters: { $some: [x] } }, 'body.filters.$some: '],
+    [{ ...select, filters: [{ id: x }] }, 'body.filters: '],
+    [{ ...select, filters: { id: { $between: [x, 1, 2] } } }, 'body.filters.id.$between: expected a list of two'],
+    [
+      { ...select, include: { items: { columns: ['id'], filter: { id: x } } } },
+      'body.include.items.filter: "filter" is not allowed here; did you mean "filters"?'
+    ],
+    [{ verb: 'insert', dta: { id: x } }, 'body.'],
+    [{ verb: 'update', filters: { id: 1 }, set: { id: x } }, 'body.']
+  ]
+  for (const [body, line] of cases) {
+    const [found = '', ...others] = inBody(body)
+    t.ok(found.startsWith(line) && others.length === 0, `${JSON.stringify(body)} ${found} ${others.join(' ')}`)
+    t.notMatch(found, HERE)
+  }
+  t.match(inBody({ verb: 'read' }, {}, { as: 'nobody' }), [/^as: /, /^body\.verb: /], 'beside another mistake')
 })
 
 t.test('an optional parameter stands only where it is a condition less', async (t) => {
