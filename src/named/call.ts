@@ -6,7 +6,7 @@ import { type Grant, permissionsOn } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
 import type { ReadOptions } from '../dialects/dialect.ts'
-import { at, invalidBody, isServiceError, type ServiceError } from '../errors.ts'
+import { at, brokenRequest, invalidBody, isServiceError, type ServiceError, withReason } from '../errors.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import type { Keyed } from '../idempotency/run-once.ts'
 import { handle } from '../pipeline.ts'
@@ -129,6 +129,24 @@ export class NamedRequests {
 
   /** Returns what `use` makes of the response. @throws what `use` throws */
   run<T> (called: NamedCall, use: (response: NamedResponse) => T | Promise<T>): Promise<T> {
+    const { name, role } = called.request
+    const mayFit = role === undefined || !this.#misfits.has(name)
+    return mayFit ? this.#run(called, use) : this.#runIfFits(called, use)
+  }
+
+  /** What does not fit is broken whatever a call gives, also without the parameter that does not. */
+  async #runIfFits<T> (called: NamedCall, use: (response: NamedResponse) => T | Promise<T>): Promise<T> {
+    const { request, given } = called
+    const { databases, limits } = this.#using
+    bindCall(request, given, limits)
+    const { look, latestCatalog } = databases.get(request.database) as Database
+    const catalog = await look().catch(latestCatalog)
+    const misfit = catalog && findMisfit(request, { catalog, limits })
+    if (misfit === undefined || catalog?.missing !== undefined) return await this.#run(called, use)
+    throw withReason(brokenRequest(), describeMisfit(request, misfit))
+  }
+
+  #run<T> (called: NamedCall, use: (response: NamedResponse) => T | Promise<T>): Promise<T> {
     const { request, grant: caller, given, consistency, client, record, key, onReplay, resultLimit } = called
     const { databases, limits } = this.#using
     const { table } = request

@@ -43,17 +43,20 @@ const other = {
     verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } }
   }
 }
+const named = {
+  ...other, parameters: { name: { optional: true } }, body: { ...other.body, filters: { name: { $param: 'name' } } }
+}
 const own = { ...find, as: undefined as never }
 delete (own as { as?: string }).as
 const lonely = { ...other, table: 'nowhere' }
 const tokens = [
-  { name: 'website', sha256: hashToken('website'), requests: ['find', 'other'], claims: { tenant: 1 } },
+  { name: 'website', sha256: hashToken('website'), requests: ['find', 'other', 'named'], claims: { tenant: 1 } },
   { name: 'claimless', sha256: hashToken('claimless'), requests: ['find'] },
   { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }
 ]
 
 const only = await anyEngine(t)
-const settings = { schema, only, tokens, options: { roles, requests: { find, other, own } } }
+const settings = { schema, only, tokens, options: { roles, requests: { find, other, named, own } } }
 
 const call = async ({ server }: Pick<Service, 'server'>, name: string, body: object, token = 'website') => {
   const { payload } = await server.app.inject({
@@ -80,11 +83,14 @@ await onEachEngine(t, 'a column that is renamed breaks the requests that name it
   t.same(await state(), ['done', 'done', 'done'])
   await sql('alter table things rename column name to title')
   await settled(['BROKEN_DEFINITION', 'done', 'COLUMN_NOT_FOUND'])
+  await until('it is broken also for a call without the parameter of the column', async () =>
+    code(await call(service, 'named', {})) === 'BROKEN_DEFINITION')
   await until('the log says what does not fit', () => log.some((line) => line.includes('"request":"find"') &&
     line.includes('a named request does not fit') && line.includes('COLUMN_NOT_FOUND')))
   t.match(JSON.parse(await call(service, 'own', { name: 'a' }, 'reader')).error.details, [{ path: '/body/columns/1' }])
   await sql('alter table things rename column title to name')
   await settled(['done', 'done', 'done'])
+  t.equal(code(await call(service, 'named', {})), 'done')
   await until('the log says that it fits again', () =>
     log.some((line) => line.includes('"request":"find"') && line.includes('a named request fits again')))
   t.pass('the log says so')
