@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createGrant } from '../../src/access/grant.ts'
 import { REMEMBER_LIMITS, RememberedTokens } from '../../src/access/jwt.ts'
-import { createTokenFile, readTokenFile } from '../../src/access/tokens.ts'
+import { createTokenFile, createTokenStore, readTokenFile } from '../../src/access/tokens.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
@@ -26,6 +26,14 @@ t.test('a token file contains the same entries as the configuration', async (t) 
   ])
   t.same(file.parse('[]'), [], 'none of which there need be')
   t.same(createTokenFile('tokens.json', { databases }).parse(JSON.stringify([fixed])).length, 1)
+})
+
+t.test('a token is valid until its time of expiry, and no longer', async (t) => {
+  const stored = { sha256: 'a', grant: createGrant('reader', { permissions: ['select'] }), expiresAt: 2000 }
+  const store = createTokenStore([stored])
+  t.equal(store.findGrant('a', 1999), stored.grant)
+  t.equal(store.findGrant('a', 2000), undefined)
+  t.same([store.findExpired('a', 1999), store.findExpired('a', 2000)], [undefined, 'reader'])
 })
 
 const SECRET = 'hunter2'

@@ -296,6 +296,10 @@ const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, pa
   ['aggregates null', { aggregates: null }, 'INVALID_BODY', '/aggregates'],
   ['an aggregate without a function', { aggregates: { n: {} } }, 'INVALID_BODY', '/aggregates/n'],
   [
+    'an aggregate with filters and no function', { aggregates: { n: { filters: { id: 1 } } } }, 'INVALID_BODY',
+    '/aggregates/n'
+  ],
+  [
     'an aggregate with two functions', { aggregates: { n: { $count: '*', $sum: 'total' } } }, 'INVALID_BODY',
     '/aggregates/n'
   ],
