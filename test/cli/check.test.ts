@@ -356,6 +356,29 @@ for (const engine of servers) {
     ], 'the account does not see the other columns of orders')
     t.equal(found(stdout, 'enough').length, 1)
     t.equal((await check('--strict')).code, 1)
+    const id = { $param: 'id' }
+    const on = (table: string, body: object, parameter: object = {}): object =>
+      ({ database: 'shop', table, as: 'front', parameters: { id: parameter }, body })
+    writeFileSync(`${cwd}/row-query.json`, JSON.stringify({
+      databases: { shop: { url } },
+      tokens: [{ name: 'page', sha256: 'a'.repeat(64), requests: '*' }],
+      roles: {
+        front: { for: 'requests', permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: '*' } }
+      },
+      requests: {
+        add: on('orders', { verb: 'insert', data: { id } }),
+        change: on('orders', { verb: 'update', filters: { id }, data: { status: 'a' } }),
+        renumber: on('orders', { verb: 'update', filters: { id: 1 }, data: { id } }),
+        perhaps: on('orders', { verb: 'update', filters: { id: 1 }, data: { id, status: 'a' } }, { optional: true }),
+        remove: on('orders', { verb: 'delete', filters: { id } })
+      }
+    }))
+    const ofRequests = await check()
+    t.equal(ofRequests.code, 1)
+    t.same(found(ofRequests.stdout, 'error'), [
+      'request "renumber": the database account lacks UPDATE on "id" of "orders"',
+      'request "remove": the database account lacks DELETE on "orders"'
+    ], 'what each call of a request needs')
   })
 
   t.test(`an account that may only select, and privileges of a role (${engine.name})`, async (t) => {

@@ -8,7 +8,7 @@ import {
 import type { Engine } from '../../catalog/traits.ts'
 import { relationsBetween } from '../../catalog/relations.ts'
 import type { DatabaseConfig } from '../../databases/open.ts'
-import type { Dialect } from '../../dialects/dialect.ts'
+import type { Denied, Dialect, TableUse } from '../../dialects/dialect.ts'
 import { findKeysTableProblems } from '../../idempotency/keys-table.ts'
 import type { NamedRequest } from '../../named/definition.ts'
 import { indexesOfWords } from '../../plan/filters/match.ts'
@@ -268,17 +268,13 @@ async function checkPrimary (
   const privileges = await dialect.privileges()
   const { excess, risks, enough } = await dialect.findRisks(configured)
   const reports = grants.flatMap((granted) => reportGrant(granted, name, catalog))
-  const denied = await comparePrivileges({
-    database: name,
-    catalog,
-    grants,
-    findDenied: (uses) => dialect.findDenied(uses)
-  })
+  const findDenied = (uses: readonly TableUse[]): Promise<Denied[]> => dialect.findDenied(uses)
+  const denied = await comparePrivileges({ database: name, catalog, grants, findDenied })
   const named = requests.filter(({ database }) => database === name)
   // loads the rooms that answer requests
   const ofRequests = named.length === 0
     ? []
-    : (await import('./check-requests.ts')).checkRequests(named, { catalog, grants, ...settings })
+    : await (await import('./check-requests.ts')).checkRequests(named, { catalog, grants, findDenied, ...settings })
   const deniedKeys = await findDeniedKeys(dialect, findKeysTable(facts)?.name)
   return {
     catalog,

@@ -52,7 +52,7 @@ function usesOf (grant: Grant, database: string, table: Table): TableUse[] {
   })
 }
 
-function describe (denied: readonly Denied[]): string[] {
+export function describe (denied: readonly Denied[]): string[] {
   const whole = denied.filter(({ columns, reason }) => columns === undefined && reason === undefined)
   const verbs = Map.groupBy(whole, ({ table }) => table)
   const tables = Map.groupBy(verbs, ([, uses]) => uses.map(({ verb }) => verb.toUpperCase()).join(', '))

@@ -3,28 +3,34 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { grantOf, mayCall, methodsOf } from '../../named/call.ts'
 import { type Declared, type NamedRequest, REQUESTS_PATH } from '../../named/definition.ts'
 import { findMisfit, findRefusal, type Fitting } from '../../named/fit.ts'
+import { Parameter } from '../../named/places.ts'
 import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/write-options.ts'
+import type { Denied, TableUse } from '../../dialects/dialect.ts'
+import { describe } from './check-privileges.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
 
 /** `requests`: of the database of this catalog. */
-export function checkRequests (
+export async function checkRequests (
   requests: readonly NamedRequest[],
-  { catalog, grants, limits, prefix }: {
+  { catalog, grants, limits, prefix, findDenied }: {
     readonly catalog: Catalog
     readonly grants: readonly Granted[]
     readonly limits: RequestLimits
     readonly prefix: string
+    /** What the database account may not do. */
+    readonly findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
   }
-): Findings {
-  return requests.flatMap((request) => {
+): Promise<Findings> {
+  const all: Findings[] = []
+  for (const request of requests) {
     const { name, verbs, tables, role } = request
     const callers = grants.filter(({ grant, isOfRequests }) => isOfRequests !== true && mayCall(request, grant))
     const labels = callers.map(({ label }) => label)
     const misfit = findMisfit(request, { catalog, limits })
     const rights = role === undefined ? 'with the rights of the caller' : `as "${role.name}"`
     const parameters = [...request.parameters.values()].map((declared) => describeParameter(declared, catalog))
-    return about(`request "${name}"`, [
+    all.push(about(`request "${name}"`, [
       ...findings('line', [
         `${methodsOf(request).join(', ')} ${prefix}/${REQUESTS_PATH}/${name}: ${verbs.join(', ')} on ` +
         `${listNames(tables)} ${rights}; ` +
@@ -33,12 +39,38 @@ export function checkRequests (
       ]),
       ...findings('error', [
         misfit !== undefined && `does not fit its tables: ${describeMisfit(request, misfit)}`,
-        ...misfit === undefined ? callers.map(describeRefusal(request, { catalog, limits })) : []
+        ...misfit === undefined ? callers.map(describeRefusal(request, { catalog, limits })) : [],
+        ...misfit === undefined ? await describeDenied(writesOf(request), findDenied) : []
       ]),
       ...findings('warning', [callers.length === 0 && 'nobody may call it'])
-    ])
-  })
+    ]))
+  }
+  return all.flat()
 }
+
+/** Names the columns, of which the account may write others. */
+async function describeDenied (
+  uses: readonly TableUse[],
+  findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
+): Promise<string[]> {
+  const denied: Denied[] = []
+  for (const use of uses) {
+    const all = use.columns.length === 0 ? {} : { columns: use.columns }
+    denied.push(...(await findDenied([use])).map((each) => ({ ...all, ...each })))
+  }
+  return [...new Set(describe(denied))]
+}
+
+/** What each call writes. */
+const writesOf = ({ parts, optional }: NamedRequest): TableUse[] => parts.flatMap(({ table, body }): TableUse[] => {
+  if (body.verb === 'select') return []
+  const rows = body.verb === 'delete' ? [] : [body.data].flat()
+  const written = rows.flatMap((row) => Object.entries(row))
+    .filter(([, value]) => !(value instanceof Parameter && optional.has(value.name)))
+    .filter(([name]) => body.verb !== 'update' || body.key?.includes(name) !== true)
+  const columns = [...new Set(written.map(([name]) => name))]
+  return body.verb === 'update' && columns.length === 0 ? [] : [{ table, verb: body.verb, columns }]
+})
 
 /** The claims of a role come with each JWT. */
 const describeRefusal = (request: NamedRequest, fitting: Fitting) => ({ grant, label, knowsClaims }: Granted) => {
