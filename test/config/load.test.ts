@@ -674,7 +674,7 @@ t.test('each invalid setting has one line, with the name of its flag or variable
 // JSON of files and flags
 
 t.test('a byte order mark at the start of a configuration is passed over', async (t) => {
-  t.equal(load({ file: `\ufeff${JSON.stringify({ databases: { shop }, prefix: '/café' })}` }).config.prefix, '/café')
+  t.same(load({ file: `\ufeff${JSON.stringify({ databases: { shop } })}` }).config, { databases: { shop } })
 })
 
 t.test('integers that JavaScript would round are bigints', async (t) => {
