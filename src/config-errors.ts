@@ -13,11 +13,16 @@ export class ConfigError extends Error {
   readonly errors: readonly string[]
 
   constructor (errors: readonly string[]) {
-    super(errors.join('\n'))
+    const lines = errors.map(toLine)
+    super(lines.join('\n'))
     this.name = 'ConfigError'
-    this.errors = errors
+    this.errors = lines
   }
 }
+
+/** A name in a file can have line breaks. */
+const toLine = (text: string): string =>
+  text.replace(/[\p{Cc}\u2028\u2029]/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /**
  * Checks a value against a schema and returns one line for each invalid setting, such as `databases.shop.pool.size:

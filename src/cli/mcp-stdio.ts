@@ -6,13 +6,14 @@ import { withMcpDefaults, type Settings } from '../config/settings.ts'
 import { openDatabases } from '../databases/open.ts'
 import { unauthenticated } from '../errors.ts'
 import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
+import { isEnabled } from '../mcp/named-tools.ts'
 import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
-import { NamedRequests } from '../named/call.ts'
+import { grantOf, mayCall, NamedRequests } from '../named/call.ts'
 import { ResponseBudget } from '../response/output.ts'
 import { createLog, openLogStream } from '../telemetry/log.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
-import { commandGrant, type CommandGrant, loadSettings } from './one-database.ts'
+import { commandGrant, type CommandGrant, loadSettings, requireClaims } from './one-database.ts'
 
 /**
  * `row-query mcp`: serves the tools on standard input and output until the input ends. Standard output has only
@@ -22,6 +23,11 @@ export async function mcp (args: string[]): Promise<number> {
   const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
   const { server: { logLevel, logFormat }, settings } = loadSettings(values)
   const granted = commandGrant(values, settings)
+  const options = settings.mcp ?? withMcpDefaults()
+  for (const request of settings.requests?.values() ?? []) {
+    if (!isEnabled(options, request) || !mayCall(request, granted.grant)) continue
+    requireClaims(grantOf(request, granted.grant), values.role === undefined ? '--token-name' : '--claims')
+  }
   const [sdk, { serveStdio }] = await loadSdk(() =>
     Promise.all([import('@modelcontextprotocol/server'), import('@modelcontextprotocol/server/stdio')])
   )
@@ -32,7 +38,7 @@ export async function mcp (args: string[]): Promise<number> {
   const collectors = await createCollectors({ ...settings, metrics: false }, { databases, log })
   const named = settings.requests && new NamedRequests({ databases, limits: settings.limits }, settings.requests)
   const tools = recordCalls(
-    createTools({ databases, limits: settings.limits, named, ...(settings.mcp ?? withMcpDefaults()) }),
+    createTools({ databases, limits: settings.limits, named, ...options }),
     { collectors, requestLog }
   )
   const transport = new LineTransport({

@@ -195,7 +195,8 @@ function readClaims (text = '{}'): Claims {
   return claims
 }
 
-function requireClaims ({ databases, claims }: Grant, flag: string): void {
+/** @throws ConfigError for claims that rules of the grant need and cannot use */
+export function requireClaims ({ databases, claims }: Grant, flag: string): void {
   if (databases === 'all') return
   const rules = [...databases.values()].flatMap(({ tables }) =>
     tables === 'all' ? [] : [...tables.values()].flatMap((table) => table.rules)

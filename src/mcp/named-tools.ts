@@ -17,7 +17,8 @@ const isDestructive = ({ parts }: NamedRequest): boolean => parts.some(({ body }
   return onConflict !== undefined && !(Array.isArray(onConflict.set) && onConflict.set.length === 0)
 })
 
-const isEnabled = ({ requests }: ToolOptions, { name, isRead }: NamedRequest): boolean =>
+/** Without a setting, those that only select. */
+export const isEnabled = ({ requests }: Pick<ToolOptions, 'requests'>, { name, isRead }: NamedRequest): boolean =>
   requests === undefined ? isRead : requests === '*' || requests.includes(name)
 
 /** Undefined if the grant may not call it. */

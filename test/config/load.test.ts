@@ -260,6 +260,11 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
     ]
   },
   {
+    because: 'a name with a line break',
+    from: { file: { databases: { shop }, 'a\nb': 1 } },
+    lines: [/^a\\u000ab: is not a setting/]
+  },
+  {
     because: 'a file in Latin-1, whose letters would be replaced',
     from: { file: Buffer.from('{"prefix": "/caf\xe9"}', 'latin1') },
     lines: ['ROW_QUERY_CONFIG: row-query.json is not UTF-8 text']

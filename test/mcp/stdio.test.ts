@@ -140,10 +140,19 @@ await onEachEngine(t, 'a call that is cancelled ' +
 })
 
 t.test('what stops the start, in one line', async (t) => {
-  const config = configure(t, 'sqlite::memory:', { databases: { shop: { url: 'sqlite::memory:', setup: sqlite } } })
+  const config = configure(t, 'sqlite::memory:', {
+    databases: { shop: { url: 'sqlite::memory:', setup: sqlite } },
+    // a tool of which each call would be refused
+    requests: {
+      customer: { database: 'shop', table: 'customers', as: 'called', body: { verb: 'select', columns: ['name'] } }
+    },
+    roles: { ...roles, called: { ...roles.clerk, for: 'requests' } },
+    tokens: [...tokens, { ...tokenOf('caller', {}), requests: ['customer'] }]
+  })
   const refused: Array<[args: string[], line: RegExp]> = [
     [['--token-name', 'old'], /^row-query: --token-name: the token "old" has expired\n$/],
     [['--role', 'clerk'], /^row-query: --claims: The claim "\/customer" is missing/],
+    [['--token-name', 'caller'], /^row-query: --token-name: The claim "\/customer" is missing/]
   ]
   for (const [args, line] of refused) {
     const { code, stdout, stderr } = await runRowQuery(t, ['mcp', '--config', config, ...args])
