@@ -163,14 +163,14 @@ export function compute (
   return compileForm(texts, { column: sql`case when ${passes} then ${source === undefined ? sql`1` : column} end` })
 }
 
-/** The functions that pass over values which are not `ColumnType.hasOwnClass`. */
+/** The functions that pass over values which are not `ColumnType.ownClassSql`. */
 const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 export function ownValues (
   { call, source }: ComputedColumn,
   { token }: Pick<TableTokens, 'token'>
 ): Expression<SqlBool> | undefined {
-  const own = source?.type.hasOwnClass
+  const own = source?.type.ownClassSql
   return own === undefined || !OF_VALUES.has(call)
     ? undefined
     : sql<SqlBool>`${compileForm(own, { column: sql.ref(token(source as Column)) })}`

@@ -130,7 +130,7 @@ function compareColumns (
 ): Expression<SqlBool> {
   const compared = eb(left(column), operator, left(other))
   const own = [column, other].flatMap((each) =>
-    each.type.hasOwnClass === undefined ? [] : [compileForm(each.type.hasOwnClass, { column: left(each) })])
+    each.type.ownClassSql === undefined ? [] : [compileForm(each.type.ownClassSql, { column: left(each) })])
   return own.length === 0 ? compared : sql<SqlBool>`case when ${sql.join(own, sql` and `)} then ${compared} end`
 }
 
@@ -281,7 +281,7 @@ function compileJsonTest (
 }
 
 /**
- * Makes a comparison false for values that the service does not write for the type (`ColumnType.hasOwnClass`), which a
+ * Makes a comparison false for values that the service does not write for the type (`ColumnType.ownClassSql`), which a
  * rowid never has. AND lets an index serve. In a NOT, where false is not the same as NULL, the comparison becomes NULL.
  */
 function amongOwn (
@@ -293,13 +293,13 @@ function amongOwn (
     column,
     column: { type, autoIncrement: isRowid }
   } = condition
-  if (type.hasOwnClass === undefined || isRowid || (condition.kind === 'compare' && condition.isPosition === true)) {
+  if (type.ownClassSql === undefined || isRowid || (condition.kind === 'compare' && condition.isPosition === true)) {
     return comparison
   }
   // SQLite may compute the terms of an AND in any order, and json() of another value fails
   const isNull = isNegated || type.comparedColumn !== undefined
   if (!isNull && isOwnIfTrue(condition)) return comparison
-  const own = compileForm(type.hasOwnClass, { column: operands.left(column) })
+  const own = compileForm(type.ownClassSql, { column: operands.left(column) })
   return isNull ? sql<SqlBool>`case when ${own} then ${comparison} end` : sql<SqlBool>`(${own} and ${comparison})`
 }
 

@@ -269,7 +269,7 @@ export interface ColumnType {
    * comparison, and sums and `$min` pass over them, as over NULL. It is true if an equality with a parameter of the
    * type is, unless `comparedColumn` is set.
    */
-  readonly hasOwnClass?: SqlTemplate
+  readonly ownClassSql?: SqlTemplate
   /** The values of positions, if they may be others than those that `read` accepts. */
   readonly positions?: Positions
   /**

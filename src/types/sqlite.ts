@@ -35,15 +35,15 @@ function writeNative (value: DriverValue): string {
   return `"${Buffer.from(value).toString('base64')}"`
 }
 
-/** A type of MySQL that writes values as SQLite returns them. `hasOwnClass`: as in ColumnType. */
+/** A type of MySQL that writes values as SQLite returns them. `ownClassSql`: as in ColumnType. */
 function native (
   type: ColumnType,
-  hasOwnClass: SqlTemplate | undefined,
+  ownClassSql: SqlTemplate | undefined,
   write: ColumnType['write'] = writeNative,
   long: ColumnType['long'] = write === writeNative ? longNative : undefined
 ): ColumnType {
-  const positions = hasOwnClass !== undefined && !type.structured && {
-    positions: positionsOf({ ...type, write, isNumeric: hasOwnClass === OWN_NUMBER })
+  const positions = ownClassSql !== undefined && !type.structured && {
+    positions: positionsOf({ ...type, write, isNumeric: ownClassSql === OWN_NUMBER })
   }
   return createType({
     ...type,
@@ -51,7 +51,7 @@ function native (
     write,
     long,
     storedJson: write,
-    ...(hasOwnClass !== undefined && { hasOwnClass }),
+    ...(ownClassSql !== undefined && { ownClassSql }),
     ...positions
   })
 }

@@ -31,7 +31,7 @@ export async function comparePrivileges (
     const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
     for (const use of asked) deniedByUse.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
     const denied = uses.flatMap((use) => deniedByUse.get(JSON.stringify(use)) ?? [])
-    all.push(about(label, findings('warning', describe(denied))))
+    all.push(about(label, findings('warning', describeDenied(denied))))
   }
   return all.flat()
 }
@@ -52,7 +52,7 @@ function usesOf (grant: Grant, database: string, table: Table): TableUse[] {
   })
 }
 
-export function describe (denied: readonly Denied[]): string[] {
+export function describeDenied (denied: readonly Denied[]): string[] {
   const whole = denied.filter(({ columns, reason }) => columns === undefined && reason === undefined)
   const verbs = Map.groupBy(whole, ({ table }) => table)
   const tables = Map.groupBy(verbs, ([, uses]) => uses.map(({ verb }) => verb.toUpperCase()).join(', '))

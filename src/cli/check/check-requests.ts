@@ -7,7 +7,7 @@ import { Parameter } from '../../named/places.ts'
 import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/write-options.ts'
 import type { Denied, TableUse } from '../../dialects/dialect.ts'
-import { describe } from './check-privileges.ts'
+import { describeDenied } from './check-privileges.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
 
 /** `requests`: of the database of this catalog. */
@@ -40,7 +40,7 @@ export async function checkRequests (
       ...findings('error', [
         misfit !== undefined && `does not fit its tables: ${describeMisfit(request, misfit)}`,
         ...misfit === undefined ? callers.map(describeRefusal(request, { catalog, limits })) : [],
-        ...misfit === undefined ? await describeDenied(writesOf(request), findDenied) : []
+        ...misfit === undefined ? await findDeniedWrites(writesOf(request), findDenied) : []
       ]),
       ...findings('warning', [callers.length === 0 && 'nobody may call it'])
     ]))
@@ -49,7 +49,7 @@ export async function checkRequests (
 }
 
 /** Names the columns, of which the account may write others. */
-async function describeDenied (
+async function findDeniedWrites (
   uses: readonly TableUse[],
   findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
 ): Promise<string[]> {
@@ -58,7 +58,7 @@ async function describeDenied (
     const all = use.columns.length === 0 ? {} : { columns: use.columns }
     denied.push(...(await findDenied([use])).map((each) => ({ ...all, ...each })))
   }
-  return [...new Set(describe(denied))]
+  return [...new Set(describeDenied(denied))]
 }
 
 /** What each call writes. */
