@@ -1,10 +1,14 @@
 import t from 'tap'
 import { createGrant, type TableGrantOptions } from '../../src/access/grant.ts'
 import { findGrantedTable } from '../../src/access/granted-table.ts'
-import { createCatalog, type Catalog, type Table } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/catalog.ts'
+import {
+  alone, createCatalog, type Catalog, type Column, type GrantedAccess, type Parent, type RuleTest, type Table
+} from '../../src/catalog/catalog.ts'
+import { permissionDenied } from '../../src/errors.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import type { InsertPlan, Plan, SelectPlan, UpdatePlan } from '../../src/plan/plan.ts'
+import { restrictUpdate } from '../../src/plan/row-rules.ts'
+import { onlyValueOf } from '../../src/plan/rule.ts'
 import { conditionText } from '../support/condition-text.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -178,4 +182,43 @@ t.test('a plan under rules is frozen, and one of a grant without rules has none'
     t.ok(Object.isFrozen(plan(body)))
   }
   t.equal(conditionOf(planFor({ orders: {} }, { verb: 'select' })), 'true')
+})
+
+t.test('the only value of a rule is that of an equality, as it is stored, and no other test has one', async (t) => {
+  const status = orders.columns.get('status') as Column
+  const ratio = mysqlColumn('ratio', 'float(8,2)')
+  const one = { kind: 'in', values: ['new'] } as const
+  const cases: Array<[tests: RuleTest[], value: unknown, column?: Column]> = [
+    [[one], 'new'], [[{ kind: 'in', values: [null] }], null], [[{ kind: 'notNull' }, one], 'new'],
+    [[{ kind: 'in', values: ['new', 'old'] }], undefined], [[{ kind: 'in', values: [] }], undefined],
+    [[{ kind: 'in', values: ['new', null] }, one], 'new'],
+    [[{ kind: 'order', operator: '>=', value: 'new' }, { kind: 'order', operator: '<=', value: 'new' }], undefined],
+    [[{ kind: 'notNull' }], undefined], [[], undefined],
+    [[{ kind: 'in', values: [1_000_000] }], 999_999.99, ratio]
+  ]
+  for (const [tests, value, column = status] of cases) t.same(onlyValueOf({ column, tests }), value)
+})
+
+t.test('values that are not known before the write leave the check to the written rows, a bug does not', async (t) => {
+  const base = planFor({ orders: {}, customers: OF_TENANT }, {
+    verb: 'update', filters: { id: 1 }, data: { customer: 1 }
+  }) as UpdatePlan
+  const granted = base.table.granted as GrantedAccess
+  const [parent] = granted.parents as [Parent]
+  let calls = 0
+  // a trigger may change the customer
+  const triggers: Table['triggers'] = { isComplete: true, list: [{ timing: 'before', event: 'update' }] }
+  const shown: Table = { ...granted.base, triggers }
+  const restrict = (rules: Parent['rules']): UpdatePlan => restrictUpdate({
+    ...base, table: { ...shown, granted: { ...granted, base: shown, shape: shown, parents: [{ ...parent, rules }] } }
+  })
+  t.match(restrict(() => []).afterWrite, { foreignKeys: [{ key: { name: 'of_customer' } }], ofRequest: [{}] })
+  t.throws(() => restrict(() => {
+    if (calls++ > 0) throw new TypeError('a bug')
+    return []
+  }), { name: 'TypeError', message: 'a bug' })
+  t.same(restrict(() => {
+    if (calls++ > 2) throw permissionDenied('not known')
+    return []
+  }).afterWrite?.ofRequest, [])
 })
