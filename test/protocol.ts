@@ -17,3 +17,6 @@ export const EVERY_LINE = 'TEST_EVERY_LINE'
  * session with SQLite starts a process of its own (support/sqlite-processes.ts).
  */
 export const NIGHT = 'TEST_NIGHT'
+
+/** The environment variable that has files of expected responses renewed. */
+export const WRITE = 'TEST_WRITE'

@@ -2,19 +2,20 @@
  * What `npm test` runs: obtains the MySQL-protocol servers, then runs the test files with them.
  *
  *     node test/run.ts [--all [--mysql-optional] | --sqlite-only] [--night] [--jobs=N] [--no-timeout] [--tap] [--bail]
- *       [files…]
+ *       [--write] [files…]
  *
  * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it
  * can get. `--all`: on SQLite, MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the
  * archive does not provide its package. `--sqlite-only`: no server at all. `--night`: the marked files as well. With
  * names of files, these. `--tap` prints every assertion.
- * `--bail`: starts no file after the first one that fails.
+ * `--bail`: starts no file after the first one that fails. `--write`: renews the expected responses in files that
+ * tests compare with.
  */
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { NIGHT } from './protocol.ts'
+import { NIGHT, WRITE } from './protocol.ts'
 import { endWithTests, runFiles } from './runner.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
@@ -44,6 +45,7 @@ const { values: options, positionals: named } = parseArgs({
     night: { type: 'boolean', default: false },
     tap: { type: 'boolean', default: false },
     bail: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     'no-timeout': { type: 'boolean', default: false },
     jobs: { type: 'string', default: String(JOBS) }
   }
@@ -100,7 +102,8 @@ try {
       TEST_SEED,
       TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)),
       NODE_COMPILE_CACHE: COMPILED,
-      ...(options.night && { [NIGHT]: '1' })
+      ...(options.night && { [NIGHT]: '1' }),
+      ...(options.write && { [WRITE]: '1' })
     }
   }))
 } catch (error) {
