@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database, WriteHook } from '../src/databases/database.ts'
 import { openDatabases, type DatabaseConfig } from '../src/databases/open.ts'
-import type { ResponseBudget } from '../src/response/output.ts'
+import type { ResponseBudget } from '../src/response/budget.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -28,7 +28,7 @@ import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/write-options.ts'
 import { createBodyCheck, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
-import type { ResponseBudget } from './response/output.ts'
+import type { ResponseBudget } from './response/budget.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
 export interface RowsOptions {

@@ -8,7 +8,7 @@ import { createKeyCleanUp } from '../idempotency/keys-table.ts'
 import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
-import { type ResponseBudget, UNLIMITED } from '../response/output.ts'
+import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 import { createCatalogStore, BrokenDefinitions } from './stale-catalog.ts'
 

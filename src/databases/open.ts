@@ -7,7 +7,7 @@ import type { MysqlAddress } from '../dialects/mysql/session-settings.ts'
 import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
-import type { ResponseBudget } from '../response/output.ts'
+import type { ResponseBudget } from '../response/budget.ts'
 import { createDatabase, type Database, limitStreams, Streams, type WriteHook } from './database.ts'
 
 /** Parsed from the URL. */

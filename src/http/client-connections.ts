@@ -6,7 +6,7 @@ import { principalOf, type Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
-import { isClosed } from '../response/output.ts'
+import { isClosed } from '../response/budget.ts'
 import { OWN_APP } from '../telemetry/record.ts'
 
 /** An entry of X-Forwarded-For may have a port: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */

@@ -1,6 +1,6 @@
 /**
  * Rows are written as they arrive (cells.ts, json-rows.ts), with the text around them, within the memory of the
- * response (output.ts).
+ * response (budget.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
@@ -9,9 +9,17 @@ import { overloaded, resultTooLarge, type ServiceError, unsupported } from '../e
 import type { Cells } from '../plan/members.ts'
 import type { Page, SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
-import { type MemoryBudget, ResponseMemory, UNLIMITED, afterRows, BEFORE_ROWS, Output } from './output.ts'
+import { type MemoryBudget, ResponseMemory, UNLIMITED } from './budget.ts'
+import { Output } from './output.ts'
 import { isLongRow, type Values, writeRow, writeValue } from './cells.ts'
 import { JsonRows, plainCells, writeFragment } from './json-rows.ts'
+
+export const ENVELOPE = '{"success":true,"data":'
+
+const BEFORE_ROWS = `${ENVELOPE}{"rows":[`
+
+/** `members`: what follows the rows in the data, such as `"count":2`. */
+const afterRows = (count: number, members: string): string => `${count === 0 ? BEFORE_ROWS : ''}],${members}}}`
 
 const COMMA = 0x2c
 /** Up to so many bytes are cheaper to send as a string. */

@@ -4,8 +4,7 @@ import type { WriteOptions } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
-import { ENVELOPE } from './output.ts'
-import type { ResponseSink } from './response-sink.ts'
+import { ENVELOPE, type ResponseSink } from './response-sink.ts'
 
 /** The outcome of the statement of a plan, and the additional facts of its response. */
 export interface Result extends StatementResult, RowsResult {

@@ -6,7 +6,7 @@
  */
 import t from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
-import { ENVELOPE } from '../../src/response/output.ts'
+import { ENVELOPE } from '../../src/response/response-sink.ts'
 import { tokenFor, tokenOf } from '../grants/support.ts'
 import { running } from '../support/connections.ts'
 import { callOf, connectTo, ERAS, send } from '../support/mcp.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Results } from '../../src/verbs/operations.ts'
-import { ResponseMemory, ResponseBudget } from '../../src/response/output.ts'
+import { ResponseMemory, ResponseBudget } from '../../src/response/budget.ts'
 
 const MEGABYTE = 1_048_576
 const answer = (megabytes: number): Buffer => Buffer.alloc(megabytes * MEGABYTE)
