@@ -6,9 +6,8 @@ import type { Database } from '../databases/database.ts'
 import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-fields.ts'
-import { findTableGrant, type Grant, permissionsOn, seesDatabase } from './grant.ts'
+import { findTableGrant, type Grant, permissionsOn, seesDatabase, requirePermissions } from './grant.ts'
 import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
-import { requirePermissions } from './permissions.ts'
 import { checkClaims } from './rules.ts'
 
 /**

@@ -2,9 +2,15 @@
 import type { TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyRequest } from 'fastify'
-import { type Verb, GrantSchema, HostGrantSchema, NAMED_DATABASES, PermissionsSchema } from '../../schemas/grants.ts'
+import type { Body, OnConflict } from '../../schemas/body.ts'
+import { fieldNamed, fieldsWith } from '../../schemas/fields.ts'
+import {
+  type Verb, GrantSchema, HostGrantSchema, NAMED_DATABASES, PermissionsSchema, VERBS
+} from '../../schemas/grants.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { orThrow, findConfigErrors } from '../config-errors.ts'
+import { at, permissionDenied } from '../errors.ts'
+import { objectKeys } from '../json/exact-json.ts'
 import { copyGrant, NotPlain } from '../json/plain-values.ts'
 import { readRules, type Claims, type ConfiguredRule, type RuleOptions } from './rules.ts'
 
@@ -281,4 +287,50 @@ export class InvalidGrant extends Error {
     super(`${giver} a grant that is not valid: ${reason}`)
     this.name = 'InvalidGrant'
   }
+}
+
+// Which permissions a body needs.
+
+/**
+ * Fields that need a permission besides their verb's. `onConflict` is not among them, because it needs the permission
+ * update only if it may change rows.
+ */
+const NEEDING = new Map(VERBS.map((verb) => [verb, fieldsWith('needs').flatMap((field) => {
+  const permission = fieldNamed(field)?.needs?.[verb]
+  return permission === undefined ? [] : [{ field, permission }]
+})]))
+
+export function mayUse (field: string, verb: Verb, verbs: readonly Verb[]): boolean {
+  const needed = fieldNamed(field)?.needs?.[verb]
+  return needed === undefined || verbs.includes(needed)
+}
+
+/** The permission of the verb, and of fields that do more than the verb. @throws PERMISSION_DENIED */
+export function requirePermissions (permissions: ReadonlySet<Verb>, body: Body): void {
+  if (!permissions.has(body.verb)) throw permissionDenied(`The token does not have the permission ${body.verb}`)
+  if (body.verb === 'insert' && body.onConflict !== undefined && !permissions.has('update')) {
+    if (changesRows(body.data, body.onConflict)) refuseField('onConflict', 'update')
+  }
+  const all = NEEDING.get(body.verb) ?? []
+  for (let index = 0; index < all.length; index++) {
+    const { field, permission } = all[index] as typeof all[number]
+    const value = (body as unknown as Readonly<Record<string, unknown>>)[field]
+    if (value !== undefined && value !== false && !permissions.has(permission)) refuseField(field, permission)
+  }
+}
+
+/** Only a select in a transaction has it. @throws PERMISSION_DENIED */
+export function requireLock (permissions: ReadonlySet<Verb>): void {
+  if (!permissions.has('update')) throw at('/lock', permissionDenied('"lock" needs the permission update'))
+}
+
+function refuseField (field: string, permission: Verb): never {
+  throw permissionDenied(`"${field}" needs the permission ${permission}, which the token does not have`)
+}
+
+/** Whether an upsert may change rows that exist. Without `set` it writes the columns outside of the key. */
+function changesRows (data: object | readonly object[], { key, set }: OnConflict): boolean {
+  if (set !== undefined) return !Array.isArray(set) || set.length > 0
+  const names = new Set(key)
+  return [data].flat().some((row) => objectKeys(row).some((name) => !names.has(name)))
 }

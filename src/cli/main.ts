@@ -6,7 +6,7 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major > 22 || (major === 22 && minor >= 13)) {
   // before the rest, which takes longer to load
-  import('./before-loading.ts').then(({ prepare }) => prepare(process.argv[2])).then(() => import('./run.ts'))
+  import('./signals.ts').then(({ prepare }) => prepare(process.argv[2])).then(() => import('./run.ts'))
 } else {
   process.stderr.write(
     `row-query: Node 22.13 or later is required; this is Node ${process.versions.node} (${process.execPath})\n`

@@ -1,4 +1,5 @@
 /** Signals are caught from the start: one without a handler would end the process without a message. */
+import { enableCompileCache } from 'node:module'
 
 // SIGHUP reloads.
 
@@ -62,3 +63,12 @@ class Stop {
 }
 
 export const stop = new Stop()
+
+/** What must happen before a command is loaded: signals are caught, and in a clone its code is taken from a cache. */
+export function prepare (command: string | undefined): void {
+  const { filename, dirname } = import.meta
+  // removing the types takes most of the time of a short command
+  if (filename.endsWith('.ts')) enableCompileCache(`${dirname}/../../node_modules/.cache/row-query`)
+  if (command === 'serve') catchReloadSignal()
+  if (command === 'export' || command === 'import') stop.listen()
+}

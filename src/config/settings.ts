@@ -16,7 +16,7 @@ import type { OnWrite } from '../in-process/on-write.ts'
 import { isObject } from '../json/exact-json.ts'
 import { findUnplain, isPlain } from '../json/plain-values.ts'
 import { findUncallable, type NamedRequest, readRequests, REQUESTS_PATH } from '../named/definition.ts'
-import type { RequestLimits } from '../plan/write-options.ts'
+import type { RequestLimits } from '../plan/limits.ts'
 import { parseDatabaseUrl, parseReplicaUrl } from './database-url.ts'
 
 type AllRequired<T> = T extends readonly unknown[]

@@ -1,114 +1,14 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Body } from '../../schemas/body.ts'
 import { type Catalog, createCatalogInParts } from '../catalog/catalog.ts'
 import type { Dialect, Transaction } from '../dialects/dialect.ts'
-import { streamsBusy } from '../errors.ts'
-import { getOrCreate } from '../bounded-map.ts'
 import { createKeyCleanUp } from '../idempotency/keys-table.ts'
 import { type KeyedDatabase, KeysInUse } from '../idempotency/run-once.ts'
 import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
+import { RunningRequests, type StreamLimits, Streams } from './running.ts'
 import { createCatalogStore, BrokenDefinitions } from './stale-catalog.ts'
-
-/** Closing a database waits for them. Fastify only waits for those that came over a connection. */
-export class RunningRequests {
-  #count = 0
-  #onEnd: (() => void) | undefined
-
-  begin (): void {
-    this.#count++
-  }
-
-  end (): void {
-    if (--this.#count === 0) this.#onEnd?.()
-  }
-
-  /** Resolves when no request runs, or after so many milliseconds. May be called once. */
-  async ended (milliseconds: number): Promise<void> {
-    if (this.#count === 0) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#onEnd = resolve
-    const timer = setTimeout(resolve, milliseconds)
-    await promise
-    clearTimeout(timer)
-  }
-}
-
-interface RunningStream {
-  /** Cuts the stream off, or ends the import. */
-  fail (error: Error): void
-}
-
-/** The maximum number of streams at a time: of one caller, and of all callers together. */
-export interface StreamLimits {
-  readonly ofCaller: number
-  readonly ofAll: number
-}
-
-/** The callers that may use their full number of streams at the same time, unless the pool is too small for them. */
-const CALLERS = 4
-
-/**
- * `most`: the setting `limits.streams`. A stream keeps its connection for minutes: half of the pool remains for short
- * requests, and half of the rest for other callers.
- */
-export function limitStreams (most: number, poolSize: number): StreamLimits {
-  const half = (number: number): number => Math.max(1, Math.floor(number / 2))
-  return { ofCaller: Math.min(most, half(half(poolSize))), ofAll: Math.min(CALLERS * most, half(poolSize)) }
-}
-
-type Kind = 'streams' | 'imports'
-
-/** The running streams and imports of a database, with the callers that they belong to. */
-export class Streams {
-  readonly #limits: Readonly<Record<Kind | 'both', StreamLimits>>
-  readonly #running = new Map<RunningStream, { readonly caller: string, readonly kind: Kind }>()
-
-  /** `both`: of streams and imports together. */
-  constructor (
-    streams: StreamLimits,
-    { imports = streams, both = streams }: { readonly imports?: StreamLimits, readonly both?: StreamLimits } = {}
-  ) {
-    this.#limits = { streams, imports, both }
-  }
-
-  get running (): number {
-    return this.count('streams')
-  }
-
-  count (kind: Kind): number {
-    return this.#count(kind, undefined)
-  }
-
-  #count (kind: Kind | 'both', caller: string | undefined): number {
-    let count = 0
-    for (const each of this.#running.values()) {
-      if ((kind === 'both' || each.kind === kind) && (caller === undefined || each.caller === caller)) count++
-    }
-    return count
-  }
-
-  /** @throws OVERLOADED if the caller has too many, or all callers have */
-  add (stream: RunningStream, caller: string, kind: Kind = 'streams'): void {
-    for (const each of [kind, 'both'] as const) {
-      const { ofCaller, ofAll } = this.#limits[each]
-      if (this.#count(each, undefined) >= ofAll || this.#count(each, caller) >= ofCaller) {
-        throw streamsBusy(each === 'both' ? 'streams and imports' : kind)
-      }
-    }
-    this.#running.set(stream, { caller, kind })
-  }
-
-  remove (stream: RunningStream): void {
-    this.#running.delete(stream)
-  }
-
-  failAll (kind: Kind, error: () => Error): void {
-    for (const [stream, each] of this.#running) if (each.kind === kind) stream.fail(error())
-  }
-}
 
 export interface Database extends KeyedDatabase {
   readonly statementCounts: StatementCounts
@@ -235,60 +135,5 @@ export function createDatabase ({
       await running.ended(closeTimeout)
       await dialect.close()
     }
-  }
-}
-
-// Several load balancers ask at once, every few seconds.
-
-export interface Readiness {
-  /** Cached for one second; resolves within one second. Never rejects. */
-  isReady (): Promise<boolean>
-  /** The service is not ready any more. */
-  end (): void
-}
-
-/** In milliseconds. */
-const CACHED_FOR = 1000
-/** How long a database may take to answer, in milliseconds: less than the second that a probe of Kubernetes waits. */
-const PATIENCE = 800
-
-export function createReadiness (databases: () => ReadonlyMap<string, Database>): Readiness {
-  /** The checks that run, of which a database never has more than one, also if it hangs. */
-  const checks = new WeakMap<Database, Promise<boolean>>()
-  let ended = false
-  let cached: { readonly isReady: boolean, readonly until: number } | undefined
-  let running: Promise<boolean> | undefined
-
-  const check = (database: Database): Promise<boolean> => Promise.race([
-    getOrCreate(checks, database, () => ask(database).finally(() => checks.delete(database))),
-    sleep(PATIENCE, false, { ref: false })
-  ])
-
-  const checkAll = async (): Promise<boolean> => {
-    const each = await Promise.all(Array.from(databases().values(), check))
-    const isReady = each.length > 0 && !each.includes(false)
-    cached = { isReady, until: performance.now() + CACHED_FOR }
-    running = undefined
-    return isReady
-  }
-
-  return {
-    async isReady () {
-      if (ended) return false
-      if (cached !== undefined && performance.now() < cached.until) return cached.isReady
-      running ??= checkAll()
-      return await running && !ended
-    },
-    end () { ended = true }
-  }
-}
-
-async function ask ({ getCatalog, dialect }: Database): Promise<boolean> {
-  try {
-    await getCatalog()
-    await dialect.check?.()
-    return true
-  } catch {
-    return false
   }
 }

@@ -8,7 +8,8 @@ import type { PoolLimits } from '../dialects/mysql/pool.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
 import type { ResponseBudget } from '../response/budget.ts'
-import { createDatabase, type Database, limitStreams, Streams, type WriteHook } from './database.ts'
+import { createDatabase, type Database, type WriteHook } from './database.ts'
+import { limitStreams, Streams } from './running.ts'
 
 /** Parsed from the URL. */
 export type Address =

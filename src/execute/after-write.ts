@@ -10,13 +10,13 @@ import { foreignKeyViolation, pointer, type ServiceError, unsupported, withDetai
 import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, toWritten } from '../plan/foreign-keys.ts'
-import { findInsertKey, knownDefault, knownKey, mayChange } from '../plan/insert-key.ts'
+import { findInsertKey, knownKey } from '../plan/insert-key.ts'
+import { knownDefault, mayChange, factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
 import {
   type AfterWrite, boundValue, type Condition, type Conflict, type ForeignKeyCheck, type InsertPlan, type Lookup,
   type Plan, type PlannedRow, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import { factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, type Repeat, STEP, type Runner } from './runner.ts'

@@ -7,11 +7,10 @@ import {
   deadlock, outcomeUnknown, resultTooLarge, type ServiceError, unsupported, withDetails, withReason
 } from '../errors.ts'
 import { combine, existsIn } from '../plan/filters/scope.ts'
-import { isolationOf } from '../plan/isolation.ts'
+import { isolationOf, findUnexpected } from '../plan/write-options.ts'
 import type { DeletePlan, Returned, UpdatePlan } from '../plan/plan.ts'
 import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
-import { findUnexpected } from '../plan/write-options.ts'
 import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'

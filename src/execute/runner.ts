@@ -6,7 +6,7 @@ import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
-import { knownDefault } from '../plan/insert-key.ts'
+import { knownDefault, factsOf, isComputed } from '../plan/writes.ts'
 import {
   type Assignment, boundValue, type Condition, type CountPlan, type SelectPlan, type Given, givenValue,
   type PlannedRow, type Returned, type UpdatePlan
@@ -14,7 +14,6 @@ import {
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
-import { factsOf, isComputed } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'

@@ -10,7 +10,7 @@ import {
 } from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
 import { type ImportFormat, readImportOptions, Import } from '../imports/run-import.ts'
-import type { RequestLimits } from '../plan/write-options.ts'
+import type { RequestLimits } from '../plan/limits.ts'
 import { isReadType } from '../request/read-body.ts'
 import { logEnd, RequestRecord } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'

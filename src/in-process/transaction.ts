@@ -6,7 +6,7 @@ import {
 } from '../errors.ts'
 import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
-import type { RequestLimits } from '../plan/write-options.ts'
+import type { RequestLimits } from '../plan/limits.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'

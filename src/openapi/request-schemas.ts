@@ -10,7 +10,7 @@ import {
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../../schemas/responses.ts'
-import { mayUse } from '../access/permissions.ts'
+import { mayUse } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import {

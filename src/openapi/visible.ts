@@ -6,7 +6,7 @@ import { describeTable } from '../access/granted-table.ts'
 import type { Catalog, Column, ForeignKey, Table } from '../catalog/catalog.ts'
 import { type Pair, relationsBetween } from '../catalog/relations.ts'
 import { getOrCreate } from '../bounded-map.ts'
-import type { RequestLimits } from '../plan/write-options.ts'
+import type { RequestLimits } from '../plan/limits.ts'
 
 export interface VisibleTable { readonly table: Table, readonly verbs: readonly Verb[] }
 

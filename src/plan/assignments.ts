@@ -5,7 +5,7 @@ import { COLUMN, describeType, type Parameter } from '../types/column-type.ts'
 import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
 import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
-import { knownDefault } from './insert-key.ts'
+import { knownDefault } from './writes.ts'
 import type { Assignment } from './plan.ts'
 
 /** Values come before update operators. @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE */

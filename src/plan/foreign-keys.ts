@@ -3,7 +3,7 @@ import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/cata
 import { mayBeNew, permissionDenied } from '../errors.ts'
 import type { Moment, Parameter, Value } from '../types/column-type.ts'
 import { isMoment } from '../types/moment.ts'
-import { mayCompute, mayDefault, mayMix, knownDefault } from './insert-key.ts'
+import { mayCompute, mayDefault, mayMix, knownDefault } from './writes.ts'
 import { combine } from './filters/scope.ts'
 import { valueOr } from './holes.ts'
 import type {

@@ -1,14 +1,9 @@
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
-import type { Parameter, Value } from '../types/column-type.ts'
-import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
-import { isMoment } from '../types/moment.ts'
-import { valueOr } from './holes.ts'
-import {
-  boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan
-} from './plan.ts'
+import type { Value } from '../types/column-type.ts'
+import { boundValue, type Conflict, givenValue, type InsertPlan, type PlannedRow } from './plan.ts'
 import { rowKeysOf, storedKey } from './row-keys.ts'
-import { factsOf, isComputed, writtenColumns } from './writes.ts'
+import { factsOf, isComputed } from './writes.ts'
 
 /**
  * Inserted rows are found by it: each has its values, or gets a number from the database. Undefined if there is none.
@@ -87,118 +82,4 @@ export function knownKey (
   const value = boundValue(givenValue(row, column))
   const isRenumbered = conflict === undefined && column.autoIncrement && factsOf(table).fillsNew
   return value === null || isFoundByNumber === true || isRenumbered ? null : storedKey(column, value)
-}
-
-/** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */
-export function knownDefault (column: Column): Parameter | undefined {
-  const { type, defaultText, autoIncrement } = column
-  if (autoIncrement || isComputed(column)) return undefined
-  if (defaultText === null) return null
-  return type.roundsDefaults === true ? undefined : readDefault(type, defaultText)
-}
-
-// Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits for the
-// other.
-
-/** Undefined if values that look different may be equal in the database. */
-type SortValue = number | string | undefined
-
-const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
-const NUMBER = /^-?\d+(\.\d+)?$/
-
-/**
- * Rows whose keys the database may consider equal keep their order, because the last of them is stored. If equality
- * cannot be known, as for texts beyond ASCII and defaults that only the database knows, all rows keep their order.
- */
-export function sortByKey (rows: readonly PlannedRow[], key: readonly Column[]): readonly PlannedRow[] {
-  if (rows.length === 1) return rows
-  const defaults = key.map(sortValueOfDefault)
-  const sorted = rows.map((row) => ({
-    row,
-    values: key.map((column, part) => {
-      const index = row.columns.indexOf(column)
-      return index < 0 ? defaults[part] : sortValueOf(row.parameters[index] as Given)
-    })
-  }))
-  return sorted.some(({ values }) => values.includes(undefined)) ? rows : sorted.sort(compare).map(({ row }) => row)
-}
-
-/** Numbers come before texts. */
-function compare ({ values }: { readonly values: SortValue[] }, { values: others }: { readonly values: SortValue[] }) {
-  for (let part = 0; part < values.length; part++) {
-    const [a, b] = [values[part] as string, others[part] as string]
-    if (a !== b) return (typeof a === typeof b ? a < b : typeof a === 'number') ? -1 : 1
-  }
-  return 0
-}
-
-/** Constant if the database numbers the omitted column, which is always new, or generates it, which no row gives. */
-function sortValueOfDefault (column: Column): SortValue {
-  if (column.autoIncrement || column.generated) return ''
-  const parameter = knownDefault(column)
-  return parameter === undefined ? undefined : sortValueOf(parameter)
-}
-
-/** Equal for values that any column may consider equal. */
-function sortValueOf (given: Given): SortValue {
-  const parameter = valueOr(given, null)
-  if (parameter === null) return ''
-  if (isMoment(parameter)) return undefined
-  if (typeof parameter === 'bigint') return Number(parameter)
-  if (typeof parameter === 'number') return Math.fround(parameter)
-  if (typeof parameter !== 'string') return withoutZeros(parameter).toString('hex')
-  const text = parameter.trimEnd()
-  if (NUMBER.test(text)) return Number(text)
-  return PRINTABLE_ASCII.test(text) ? fold(text) : undefined
-}
-
-/** The servers pad BINARY with them. */
-function withoutZeros (bytes: Buffer): Buffer {
-  let length = bytes.length
-  while (length > 0 && bytes[length - 1] === 0) length--
-  return bytes.subarray(0, length)
-}
-
-/** Equal for letters that a collation may consider equal, such as V and W in Swedish; CCS and CSCS in Hungarian. */
-function fold (text: string): string {
-  return text.toLowerCase().replace(/[jy]/g, 'i').replace(/[vw]/g, 'u').replace(/([cdglnstz])\1([szi])/g, '$1$2$1$2')
-}
-
-/** A column is generated, has ON UPDATE, or a trigger sets it. */
-export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
-  const { verb, table } = plan
-  const { altersNew, altersChanged } = factsOf(table)
-  const changes = verb === 'update' || plan.conflict !== undefined
-  const assigned = verb === 'update'
-    ? plan.assignments
-    : plan.conflict?.set.kind === 'assignments' ? plan.conflict.set.assignments : []
-  return columns.some(({ generated, onUpdate }) => generated || (changes && onUpdate === true)) ||
-    assigned.some(({ column, operator }) => operator === TO_DEFAULT && columns.includes(column)) ||
-    (verb === 'insert' && altersNew) || (changes && altersChanged)
-}
-
-/** An upsert writes some of them to a row that exists, and keeps the others. */
-export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
-  if (conflict === undefined || conflict.set.kind === 'assignments' || columns.length === 1) return false
-  const { key, set } = conflict
-  // the row that exists has the same values in the columns of the key
-  const mixes = (written: readonly Column[]): boolean =>
-    columns.some((column) => written.includes(column) && !key.includes(column)) &&
-    columns.some((column) => !written.includes(column) && !key.includes(column))
-  return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
-}
-
-/** New rows of an upsert get the default of one of them, while rows that exist keep its value. */
-export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
-  const defaulted = columns.filter(
-    ({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true
-  )
-  return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))
-}
-
-/** An upsert may write one of them to a row that exists. */
-export function mayChange (plan: InsertPlan, row: PlannedRow, columns: readonly Column[]): boolean {
-  const { conflict } = plan
-  if (conflict === undefined || mayCompute(plan, columns)) return true
-  return writtenColumns(conflict, row.columns).some((column) => columns.includes(column))
 }

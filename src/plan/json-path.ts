@@ -6,7 +6,7 @@ import type { JsonInside } from '../types/column-type.ts'
 import type { ColumnScope } from './columns.ts'
 import { requireShort } from './filters/scope.ts'
 import type { JsonPart, JsonParts, JsonPlace } from './plan.ts'
-import type { FilterLimits } from './write-options.ts'
+import type { FilterLimits } from './limits.ts'
 
 export interface PathScope {
   readonly table: ColumnScope

@@ -13,7 +13,7 @@ import { planOrder, completeOrder, findKey } from './order.ts'
 import type { ManyMember, Member, Order, Condition, ListMember, OneMember, Returned, SelectPlan } from './plan.ts'
 import { isOne, findMemberIndex } from './relation.ts'
 import { withinRules } from './rule.ts'
-import type { PlanLimits } from './write-options.ts'
+import type { PlanLimits } from './limits.ts'
 
 export interface MembersToPlan {
   readonly source: TableSource

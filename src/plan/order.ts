@@ -16,7 +16,8 @@ import {
   type Operator, type Order, type Page, type Relevance, type SelectPlan
 } from './plan.ts'
 import { findColumns } from './row-keys.ts'
-import { type FilterLimits, planRange, type PlanLimits } from './write-options.ts'
+import type { FilterLimits, PlanLimits } from './limits.ts'
+import { planRange } from './write-options.ts'
 
 const DIRECTION = /\s((?:asc|desc)(?:\s+nulls\s+(?:first|last))?)$/i
 /** An unknown term that may be a name is COLUMN_NOT_FOUND; any other is INVALID_ORDER_BY. */

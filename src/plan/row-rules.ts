@@ -5,11 +5,11 @@ import type {
   AfterWrite, Assignment, DeletePlan, ForeignKeyCheck, InsertPlan, PlannedRow, SelectPlan, UpdatePlan
 } from './plan.ts'
 import { divideParents, planForeignKeyChecks, refuseUnchecked, toWritten } from './foreign-keys.ts'
-import { findInsertKey, keepsKey, mayCompute } from './insert-key.ts'
+import { findInsertKey, keepsKey } from './insert-key.ts'
+import { mayCompute, factsOf } from './writes.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
-import { factsOf } from './writes.ts'
 
 /** Adds the rules to the condition of a plan that writes no values. */
 export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {

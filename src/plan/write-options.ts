@@ -1,12 +1,15 @@
+/** The options of a write that make one statement not enough, and the isolation of its transaction. */
 import type { Expect, InsertBody, UpdateBody } from '../../schemas/body.ts'
-import type { Column, Table, TableSource } from '../catalog/catalog.ts'
+import { type Column, mayCascade, type Table, type TableSource } from '../catalog/catalog.ts'
 import { writtenBy } from '../catalog/triggers.ts'
-import { at, expectationFailed, invalidBody, type Path, pointer, type ServiceError, unsupported } from '../errors.ts'
+import { at, expectationFailed, invalidBody, pointer, type ServiceError, unsupported } from '../errors.ts'
 import { getColumn } from './columns.ts'
 import type {
   ChangeOptions, DeletePlan, InsertPlan, Plan, Returned, RowRange, UpdatePlan
 } from './plan.ts'
-import type { StandIns } from './holes.ts'
+import { existsIn, membersOf } from './filters/scope.ts'
+import type { NamedBy, PlanLimits } from './limits.ts'
+import { mayChangeKey } from './row-keys.ts'
 import { factsOf } from './writes.ts'
 
 /** `expect`: a number, or bounds that must all hold. */
@@ -43,60 +46,6 @@ export function findUnexpected (range: RowRange, count: number, table: string): 
   // rows beyond the upper bound are not counted to the end
   const found = count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)
   return at(['expect'], expectationFailed(`${found} in "${table}" for these filters, and ${describeRange(range)}`))
-}
-
-/** Limits on the filters of one body. */
-export interface FilterLimits {
-  /** Nested levels of combinators such as `$and` and `$not`. */
-  readonly depth: number
-  readonly conditions: number
-  /** Values, summed over all lists. */
-  readonly values: number
-  /** Characters (code points) of one pattern. */
-  readonly pattern: number
-  /** Set if the limits apply to several filters or bodies together. */
-  readonly counted?: Counted
-  /** Such as results of earlier operations. */
-  readonly standIns?: StandIns
-}
-
-/** Conditions, values of lists, tables that `$some` and `$none` of one body name, and whether it has `$match`. */
-export interface Counted {
-  conditions: number
-  values: number
-  isSearch?: boolean
-  tables?: Map<string, NamedBy> | undefined
-}
-
-/** The first path in a body that names a table, and the combinator there: `$some` or `$none`. */
-export interface NamedBy { readonly path: Path, readonly by: string }
-
-/** Limits on one body. */
-export interface PlanLimits extends FilterLimits {
-  /** Rows that "offset" may skip. */
-  readonly offset: number
-  /** Levels and members of "include"; it is refused if omitted. */
-  readonly include?: { readonly levels: number, readonly members: number }
-  /** Rows that one update or delete may match; any number if omitted. */
-  readonly changed?: number | undefined
-}
-
-export const startCount = (): Counted => ({ conditions: 0, values: 0 })
-
-/** Returns limits that apply to all filters of a body together. */
-export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
-  ({ ...limits, counted: limits.counted ?? startCount() })
-
-/** Limits on one request. */
-export interface RequestLimits extends PlanLimits {
-  readonly include: NonNullable<PlanLimits['include']>
-  /** Operations in one transaction. */
-  readonly operations: number
-  /** Rows of a stream; any number if omitted. */
-  readonly streamRows?: number | undefined
-  /** Size of a row of an import, in bytes, and the number of rows; any number if omitted. */
-  readonly importRow: number
-  readonly importRows?: number | undefined
 }
 
 /** The database undoes it if it fails. */
@@ -193,4 +142,36 @@ export function lockRows (plan: Plan): Plan {
     )
   }
   return Object.freeze({ ...plan, lock: 'update' }) as Plan
+}
+
+// The isolation of a write that is alone in its transaction.
+
+/** READ COMMITTED, unless what a write reads must stay as it is until it has written or read again. */
+export const isolationOf = (plan: Plan): 'readCommitted' | 'repeatableRead' =>
+  whyRepeatable(plan) === undefined ? 'readCommitted' : 'repeatableRead'
+
+/**
+ * A trigger may give new rows other keys than those by which they are checked after the write, which then needs a
+ * snapshot.
+ */
+export const mayMoveNew = (table: Table): boolean => table.granted !== undefined && factsOf(table).fillsNew
+
+/** Why a plan must see one snapshot; undefined if it need not. */
+export function whyRepeatable (plan: Plan): string | undefined {
+  const { table, afterWrite } = plan
+  if (plan.verb !== 'insert' && existsIn(plan.condition).length > 0) return 'its filters read other rows'
+  if (membersOf(plan).length > 0) return 'several statements read rows and members'
+  if (plan.verb === 'insert') {
+    return afterWrite !== undefined && mayMoveNew(table) ? 'a snapshot shows only the new rows of the write' : undefined
+  }
+  if (plan.verb === 'delete') {
+    if (plan.returning !== undefined) return 'it reads the rows that it deletes'
+    return (plan.expect ?? plan.maximum) !== undefined && mayCascade(table)
+      ? 'it counts rows that it may already have deleted'
+      : undefined
+  }
+  if (plan.verb !== 'update' || (plan.returning === undefined && afterWrite === undefined)) return undefined
+  return mayChangeKey(table, plan.assignments.map(({ column }) => column))
+    ? 'its rows may exchange unique values, so its filters must find them again'
+    : undefined
 }

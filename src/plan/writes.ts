@@ -6,6 +6,8 @@ import {
   baseTable, type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf
 } from '../catalog/catalog.ts'
 import { CacheByTable, getOrCreate } from '../bounded-map.ts'
+import type { Parameter } from '../types/column-type.ts'
+import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 
@@ -74,6 +76,14 @@ export const isComputed = ({ generated, defaultComputed }: Column): boolean => g
 /** Whether the database computes a column of the key of a row, so that only its statement finds the row that exists. */
 export const isComputedKey = (key: readonly Column[], { columns }: Pick<PlannedRow, 'columns'>): boolean =>
   key.some((column) => !columns.includes(column) && isComputed(column))
+
+/** The value that a column gets if an insert omits it; undefined if only the database knows it exactly. */
+export function knownDefault (column: Column): Parameter | undefined {
+  const { type, defaultText, autoIncrement } = column
+  if (autoIncrement || isComputed(column)) return undefined
+  if (defaultText === null) return null
+  return type.roundsDefaults === true ? undefined : readDefault(type, defaultText)
+}
 
 // How rows of an insert are written. A row is inserted if it is new, or written by the guarded statement of an upsert,
 // which fails if it would change a row that has not the same named key (src/sql/compile-insert.ts). Where that
@@ -372,4 +382,45 @@ export function whyUpdatedOneByOne ({ table, key, updates }: {
   return baseTable(table).indexes.some((index) => mayHold(index, columns, table))
     ? 'in a written index, the order may decide whether a row is refused'
     : undefined
+}
+
+// What a written row may have other than the values of the request.
+
+/** A column is generated, has ON UPDATE, or a trigger sets it. */
+export function mayCompute (plan: InsertPlan | UpdatePlan, columns: readonly Column[]): boolean {
+  const { verb, table } = plan
+  const { altersNew, altersChanged } = factsOf(table)
+  const changes = verb === 'update' || plan.conflict !== undefined
+  const assigned = verb === 'update'
+    ? plan.assignments
+    : plan.conflict?.set.kind === 'assignments' ? plan.conflict.set.assignments : []
+  return columns.some(({ generated, onUpdate }) => generated || (changes && onUpdate === true)) ||
+    assigned.some(({ column, operator }) => operator === TO_DEFAULT && columns.includes(column)) ||
+    (verb === 'insert' && altersNew) || (changes && altersChanged)
+}
+
+/** An upsert writes some of them to a row that exists, and keeps the others. */
+export function mayMix ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
+  if (conflict === undefined || conflict.set.kind === 'assignments' || columns.length === 1) return false
+  const { key, set } = conflict
+  // the row that exists has the same values in the columns of the key
+  const mixes = (written: readonly Column[]): boolean =>
+    columns.some((column) => written.includes(column) && !key.includes(column)) &&
+    columns.some((column) => !written.includes(column) && !key.includes(column))
+  return set.kind === 'columns' ? mixes(set.columns) : rows.some((row: PlannedRow) => mixes(row.columns))
+}
+
+/** New rows of an upsert get the default of one of them, while rows that exist keep its value. */
+export function mayDefault ({ rows, conflict }: InsertPlan, columns: readonly Column[]): boolean {
+  const defaulted = columns.filter(
+    ({ defaultText, defaultComputed }) => defaultText !== null || defaultComputed === true
+  )
+  return conflict !== undefined && defaulted.some((column) => rows.some((row) => !row.columns.includes(column)))
+}
+
+/** An upsert may write one of them to a row that exists. */
+export function mayChange (plan: InsertPlan, row: PlannedRow, columns: readonly Column[]): boolean {
+  const { conflict } = plan
+  if (conflict === undefined || mayCompute(plan, columns)) return true
+  return writtenColumns(conflict, row.columns).some((column) => columns.includes(column))
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limitStreams, Streams } from '../../src/databases/database.ts'
+import { limitStreams, Streams } from '../../src/databases/running.ts'
 
 const stream = () => ({ fail () {} })
 

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { createWaiters, type Waiters, watch } from '../../src/dialects/waiters.ts'
+import { createWaiters, type Waiters } from '../../src/dialects/waiters.ts'
+import { watch } from '../../src/dialects/time-limits.ts'
 import { stoppedClock } from '../support/clock.ts'
 import '../support/seed.ts'
 

@@ -5,7 +5,7 @@ import { type Path, pointer } from '../../src/errors.ts'
 import { bind, NeedsValues } from '../../src/plan/bind.ts'
 import { Holes, StandIn, type StandIns } from '../../src/plan/holes.ts'
 import type { Plan } from '../../src/plan/plan.ts'
-import type { PlanLimits } from '../../src/plan/write-options.ts'
+import type { PlanLimits } from '../../src/plan/limits.ts'
 import { ValueTooLong } from '../../src/types/column-type.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 

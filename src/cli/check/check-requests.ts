@@ -5,7 +5,7 @@ import { type Declared, type NamedRequest, REQUESTS_PATH } from '../../named/def
 import { findMisfit, findRefusal, type Fitting } from '../../named/fit.ts'
 import { Parameter } from '../../named/places.ts'
 import { describeMisfit } from '../../named/refusals.ts'
-import type { RequestLimits } from '../../plan/write-options.ts'
+import type { RequestLimits } from '../../plan/limits.ts'
 import type { Denied, TableUse } from '../../dialects/dialect.ts'
 import { describeDenied } from './check-privileges.ts'
 import { about, findings, type Findings, type Granted, listNames } from './findings.ts'

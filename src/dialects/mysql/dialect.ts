@@ -4,7 +4,7 @@ import {
   type Client, clientGone, type Dialect, type Isolation, type PausableSink, type ReadOptions, type ServerFacts,
   StaleCatalog, type StatementResult, STREAM_TIMEOUT
 } from '../dialect.ts'
-import { watch } from '../waiters.ts'
+import { watch } from '../time-limits.ts'
 import { createDifferences } from './definitions.ts'
 import { stopStatement } from './kill.ts'
 import { streamStatement, type MysqlAddress } from './session-settings.ts'

@@ -10,7 +10,8 @@ import {
   READ_BACK_LIST, sessionStatement, transactionStatement
 } from './session-settings.ts'
 import { copyValues } from '../row-bytes.ts'
-import { ReadMemory, type OkPacket } from './packets.ts'
+import { ReadMemory } from './read-memory.ts'
+import type { OkPacket } from './packets.ts'
 import { sendCommand, writeText } from './statement-command.ts'
 
 export interface Session {

@@ -10,7 +10,7 @@ import {
   type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
 import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
-import { watch } from '../waiters.ts'
+import { watch } from '../time-limits.ts'
 import type { MysqlError } from './errors.ts'
 import { type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner } from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'

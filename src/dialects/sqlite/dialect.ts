@@ -6,7 +6,7 @@ import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, clientGone, type Dialect, type StatementResult, type PausableSink, type Risks, STREAM_TIMEOUT
 } from '../dialect.ts'
-import { watch } from '../waiters.ts'
+import { watch } from '../time-limits.ts'
 import { Writes, commit, runTransaction, undo, type Limit } from './transaction.ts'
 import { toReadError, toServiceError } from './errors.ts'
 import { type Describe, introspectSqlite } from './introspect.ts'

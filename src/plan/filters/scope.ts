@@ -3,7 +3,7 @@ import { at, invalidBody, type Path, tooManyConditions } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, type Member, type Plan } from '../plan.ts'
 import { StandIn, type StandIns } from '../holes.ts'
-import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../write-options.ts'
+import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../limits.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { isLonger } from '../../types/text.ts'
 
