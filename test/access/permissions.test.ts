@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import { FIELDS, type Field } from '../../schemas/fields.ts'
 import { VERBS, type Verb } from '../../schemas/grants.ts'
-import { requirePermissions } from '../../src/access/permissions.ts'
+import { requirePermissions } from '../../src/access/grant.ts'
 
 const DENIED = { code: 'PERMISSION_DENIED' }
 const require = (body: object, ...permissions: Verb[]) => () => {
