@@ -3,11 +3,11 @@
  * database have changed runs again (src/databases/stale-catalog.ts).
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
-import { type Access, authorizeAndPlan } from './access/authorize.ts'
+import { type Access, authorize } from './access/authorize.ts'
 import { nameTables } from './access/foreign-keys.ts'
 import { principalOf } from './access/grant.ts'
 import type { TableSource } from './catalog/catalog.ts'
-import { StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
+import { lookAgain, StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'
 import type { Client, ReadOptions, Transaction } from './dialects/dialect.ts'
 import { databaseUnavailable } from './errors.ts'
 import { type Keyed, pathOfNamed, transactOnce } from './idempotency/run-once.ts'
@@ -86,6 +86,18 @@ function planRequest<
     const planned = plan(request, source)
     request.record?.planned()
     return planned
+  })
+}
+
+/** What the catalog lacks is looked for before it is refused. @throws as `authorize`, `lookAgain` and `plan` */
+export function authorizeAndPlan<T> (
+  access: Access,
+  { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
+  plan: (source: TableSource) => T
+): T | Promise<T> {
+  return lookAgain(access.database, (database) => {
+    const found = authorize({ ...access, database }, body, limits)
+    return found instanceof Promise ? found.then(plan) : plan(found)
   })
 }
 

@@ -3,7 +3,6 @@ import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import type { Catalog, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { lookAgain } from '../databases/stale-catalog.ts'
 import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
 import { namedTables, type NamedTable } from '../request/check-fields.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase, requirePermissions } from './grant.ts'
@@ -98,18 +97,6 @@ export function authorize (
   return catalog instanceof Promise
     ? catalog.then((loaded) => getTables(access, loaded, named))
     : getTables(access, catalog, named)
-}
-
-/** What the catalog lacks is looked for before it is refused. @throws as `authorize`, `lookAgain` and `plan` */
-export function authorizeAndPlan<T> (
-  access: Access,
-  { body, limits }: { readonly body: Body, readonly limits: { readonly depth: number } },
-  plan: (source: TableSource) => T
-): T | Promise<T> {
-  return lookAgain(access.database, (database) => {
-    const found = authorize({ ...access, database }, body, limits)
-    return found instanceof Promise ? found.then(plan) : plan(found)
-  })
 }
 
 function getTables (

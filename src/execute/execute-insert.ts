@@ -10,7 +10,6 @@ import { isOneRow } from '../plan/write-options.ts'
 import { whyOneByOne, writesOf } from '../plan/writes.ts'
 import { addCounts, type Result, type RowCounts, type RowOutcome } from '../response/result.ts'
 import { toBatch, toParts } from '../sql/row-batches.ts'
-import type { RequestRecord } from '../telemetry/record.ts'
 import { hasMoment } from '../types/moment.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { idOf, newId } from './inserted-id.ts'
@@ -37,29 +36,8 @@ async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]
   return rows
 }
 
-/** One statement if possible, otherwise a transaction. @throws ServiceError, which names the row that was refused */
-export async function executeInsert (
-  insertRun: InsertRun,
-  { record, transact }: {
-    readonly record: RequestRecord | null | undefined
-    readonly transact: () => Promise<Result>
-  }
-): Promise<Result> {
-  const { plan, runner } = insertRun
-  if (mayNeedSeveral(plan)) return await transact()
-  record?.compiled()
-  try {
-    const result = resultOf(plan, await writeBatch(insertRun, toBatch(plan, plan.rows)), runner)
-    return result instanceof Promise ? await result : result
-  } catch (error) {
-    const { code, row } = error as ServiceError
-    if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
-    if (!isOneRow(plan) && (refusesRow(error) || code === 'DEADLOCK')) return await transact()
-    throw error
-  }
-}
-
-function mayNeedSeveral (plan: InsertPlan): boolean {
+/** One statement is not certain to do what one for each row would. */
+export function mayNeedSeveral (plan: InsertPlan): boolean {
   const { table, rows, isList, conflict, writes } = plan
   if (writes.size === 0) return false
   if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
@@ -67,6 +45,23 @@ function mayNeedSeveral (plan: InsertPlan): boolean {
   return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
     (conflict.within !== undefined && traitsOf(table).namesKey)
 }
+
+/** By one statement. @throws ServiceError, which names the row that was refused if it is known */
+export async function insertAtOnce (plan: InsertPlan, runner: Runner): Promise<Result> {
+  try {
+    const result = resultOf(plan, await writeBatch({ plan, runner }, toBatch(plan, plan.rows)), runner)
+    return result instanceof Promise ? await result : result
+  } catch (error) {
+    const { row } = error as ServiceError
+    throw row === undefined ? error : atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
+  }
+}
+
+/** The statement of several rows was refused, or undone, without the row that it was for. */
+export const mayAcceptOneByOne = (plan: InsertPlan, error: unknown): boolean =>
+  (error as ServiceError).row === undefined &&
+  !isOneRow(plan) &&
+  (refusesRow(error) || (error as ServiceError).code === 'DEADLOCK')
 
 /** @throws ServiceError, which names the row that was refused and must undo the transaction */
 export async function runInsert (insertRun: InsertRun): Promise<Result> {

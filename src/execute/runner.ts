@@ -1,7 +1,9 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import type { Database } from '../databases/database.ts'
-import { type Executor, StaleCatalog, type StatementResult, type RowSink } from '../dialects/dialect.ts'
+import {
+  type Executor, type ReadOptions, type RowSink, StaleCatalog, type StatementResult
+} from '../dialects/dialect.ts'
 import { resultTooLarge, unsupported, type ServiceError } from '../errors.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { combine } from '../plan/filters/scope.ts'
@@ -87,6 +89,14 @@ export class Runner {
     this.#table = table
     this.#repeat = repeat
     this.database = database
+  }
+
+  /** Each statement is its own transaction. */
+  static alone (database: Database, options: ReadOptions): Runner {
+    const { dialect } = database
+    return new Runner((statement, rows) => (
+      rows === undefined ? dialect.write(statement, options) : dialect.read(statement, rows, options)
+    ), database)
   }
 
   get engine (): Engine {

@@ -2,7 +2,7 @@
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, findRepeat, refuse } from '../execute/after-write.ts'
-import { executeInsert } from '../execute/execute-insert.ts'
+import { insertAtOnce, mayAcceptOneByOne, mayNeedSeveral } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
 import { isolationOf, isOneStatement } from '../plan/write-options.ts'
 import { cellsOf } from '../plan/members.ts'
@@ -37,16 +37,17 @@ export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number):
  * OUTCOME_UNKNOWN
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
-  const { plan, database: { dialect }, database, sink, record } = execution
-  if (plan.inTransaction === true) return transact(execution, options)
-  const runner = new Runner((statement, rows) => (
-    rows === undefined ? dialect.write(statement, options) : dialect.read(statement, rows, options)
-  ), database)
-  if (plan.verb === 'insert') {
-    return executeInsert({ plan, runner }, { record, transact: () => transact(execution, options) })
+  const { plan, database, sink, record } = execution
+  if (plan.inTransaction === true || (plan.verb === 'insert' && mayNeedSeveral(plan))) {
+    return transact(execution, options)
   }
+  const runner = Runner.alone(database, options)
   record?.compiled()
-  return verbs[plan.verb].run(runner, plan, { sink })
+  if (plan.verb !== 'insert') return verbs[plan.verb].run(runner, plan, { sink })
+  return insertAtOnce(plan, runner).catch((error: unknown) => {
+    if (mayAcceptOneByOne(plan, error)) return transact(execution, options)
+    throw error
+  })
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {
