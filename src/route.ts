@@ -15,10 +15,8 @@ import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
-import {
-  completeSelect, CONSISTENCY, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, findWantedStream, sendStream,
-  varyBy, type WantedStream, readConsistency
-} from './http/stream.ts'
+import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, varyBy } from './http/query-method.ts'
+import { CONSISTENCY, findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { answerNamed, findNamed } from './http/named-request.ts'

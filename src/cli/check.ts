@@ -1,5 +1,6 @@
 import { KeyObject } from 'node:crypto'
-import { type JwtIssuer, downloadKeys, reasonOfDownload } from '../access/key-set.ts'
+import type { JwtIssuer } from '../access/jwt-settings.ts'
+import { downloadKeys, reasonOfDownload } from '../access/key-set.ts'
 import { checkDatabase } from './check/check-database.ts'
 import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
 import { COMMANDS, parseFlags } from './commands.ts'

@@ -179,7 +179,7 @@ function typesOf (schema: Schema): string[] {
 
 /** JSON Schema types with another name in TypeScript. */
 const written: Readonly<Record<string, (schema: Schema) => string>> = {
-  // schemas of 64-bit integers have no maximum (src/types/integer.ts)
+  // schemas of 64-bit integers have no maximum (src/types/exact-numbers.ts)
   integer: ({ maximum }) => maximum === undefined ? 'Int64' : 'number',
   array: ({ items }) => `Array<${typeOf(items as Schema)}>`,
   object: ({ properties }) => `{ type: ${typeOf((properties as { type: Schema }).type)}, [member: string]: unknown }`

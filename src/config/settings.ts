@@ -5,10 +5,11 @@ import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
 } from '../../schemas/options.ts'
 import type { Grant, Authenticate } from '../access/grant.ts'
-import { type JwtIssuer, readJwtIssuers } from '../access/key-set.ts'
+import { type JwtIssuer, readJwtIssuers } from '../access/jwt-settings.ts'
 import {
-  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type Roles, type StoredToken
-} from '../access/tokens.ts'
+  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type Roles
+} from '../access/token-settings.ts'
+import type { StoredToken } from '../access/tokens.ts'
 import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
 import type { DatabaseConfig } from '../databases/open.ts'
 import { MEMORY } from '../dialects/sqlite/protocol.ts'

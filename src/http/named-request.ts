@@ -7,7 +7,8 @@ import { methodsOf, type NamedRequests } from '../named/call.ts'
 import type { NamedRequest } from '../named/definition.ts'
 import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
-import { CONSISTENCY, readConsistency, sendTagged } from './stream.ts'
+import { CONSISTENCY, readConsistency } from './stream.ts'
+import { sendTagged } from './query-method.ts'
 
 /** Runs before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {

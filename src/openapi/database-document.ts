@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import type { Column, Table } from '../catalog/catalog.ts'
 import { resultTooLarge, type ServiceError } from '../errors.ts'
-import { toTag } from '../http/stream.ts'
+import { toTag } from '../http/query-method.ts'
 import { allOf, inPieces, type LongWork } from '../in-pieces.ts'
 import {
   type DocumentLimits, type DocumentSettings, type Subject, findRelatedTables, type VisibleTable, writableColumns

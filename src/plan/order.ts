@@ -10,7 +10,7 @@ import { keepsOrder } from '../types/value-classes.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import { Hole, oneMore, valueOr } from './holes.ts'
-import { furtherLists, readPath } from './json-path.ts'
+import { furtherLists, readPath } from './filters/json-paths.ts'
 import {
   type ComputedMember, type Condition, isInside, isRelevance, type JsonPlace, type ManyMember, type Member,
   type Operator, type Order, type Page, type Relevance, type SelectPlan

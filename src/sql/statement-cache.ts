@@ -17,7 +17,7 @@ import {
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { factsOf } from '../plan/writes.ts'
 import type { Cell } from '../types/column-type.ts'
-import { integerType } from '../types/integer.ts'
+import { integerType } from '../types/exact-numbers.ts'
 import type { BuiltStatement } from './builder.ts'
 import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'

@@ -12,10 +12,9 @@ import {
   type SqlTemplate,
   type Totals
 } from './column-type.ts'
-import { decimalType } from './decimal.ts'
+import { decimalType, integerType } from './exact-numbers.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './update-operators.ts'
-import { integerType } from './integer.ts'
 
 const COUNT = createType({
   ...integerType(64, false),

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { numberText } from '../json/exact-json.ts'
 import { createType, expected, numericOrder, textOf, ValueRefused, type ColumnType, type Value } from './column-type.ts'
-import { digitsName, parseDigits, withoutZerofill } from './decimal.ts'
+import { digitsName, parseDigits, withoutZerofill } from './exact-numbers.ts'
 
 /** Keeps -0. @throws ValueRefused if it is not a number or too large */
 function readDouble (value: unknown): number {

@@ -4,8 +4,7 @@ import {
   createType, textOf, ValueRefused, type ColumnType, type DriverValue, type JsonInside, type Wrapping, COLUMN,
   expected, GIVEN
 } from './column-type.ts'
-import { parseDigits } from './decimal.ts'
-import { integerBounds } from './integer.ts'
+import { parseDigits, integerBounds } from './exact-numbers.ts'
 import { isJson } from './json-text.ts'
 import { longCheckedJson, longJson } from './long-values.ts'
 import { sqlOf } from './update-operators.ts'

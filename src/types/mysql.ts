@@ -6,10 +6,9 @@ import {
   COLUMN, createType, EXACT_NUMBER, GIVEN, RELATED_TEXT, type ColumnType, type SqlTemplate, type TypeFacts,
   type Wrapping
 } from './column-type.ts'
-import { decimalType } from './decimal.ts'
+import { decimalType, integerType, tinyBoolType, yearType } from './exact-numbers.ts'
 import { computedDoubleType, doubleType, floatType, type FixedPoint } from './float.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
-import { integerType, tinyBoolType, yearType } from './integer.ts'
 import { geometryType, vectorType, GEOMETRY_TYPES } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber, MARIADB_INSIDE, MYSQL_INSIDE } from './json.ts'
 import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'

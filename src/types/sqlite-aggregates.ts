@@ -10,10 +10,9 @@ import {
   type SqlTemplate,
   type Totals
 } from './column-type.ts'
-import { decimalSchema, parseDigits, readDecimal } from './decimal.ts'
+import { decimalSchema, parseDigits, readDecimal, integerBounds } from './exact-numbers.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './update-operators.ts'
-import { integerBounds } from './integer.ts'
 
 /** Decimal digits of a 64-bit integer. */
 const INTEGER_DIGITS = 19

@@ -9,9 +9,8 @@ import {
   COLUMN, createType, EXACT_NUMBER, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable,
   type ColumnType, type DriverValue, expected, type SqlTemplate, type TypeFacts, type Value, type Positions
 } from './column-type.ts'
-import { parseDigits, readDecimal, decimalSchema } from './decimal.ts'
+import { parseDigits, readDecimal, decimalSchema, integerType, tinyBoolType, integerBounds } from './exact-numbers.ts'
 import { doubleType, jsonNumber } from './float.ts'
-import { integerType, tinyBoolType, integerBounds } from './integer.ts'
 import { isJson } from './json-text.ts'
 import { jsonType, OWN_JSON, SQLITE_INSIDE, wholeNumber } from './json.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'

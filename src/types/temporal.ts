@@ -4,7 +4,7 @@ import {
   type SqlTemplate, naturalOrder, textOf, type Value, ValueRefused
 } from './column-type.ts'
 import { sqlOf } from './update-operators.ts'
-import { integerType } from './integer.ts'
+import { integerType } from './exact-numbers.ts'
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const TIME = /^(-?)(\d{2,3}):([0-5]\d):([0-5]\d)(?:\.(\d{1,30}))?$/

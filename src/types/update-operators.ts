@@ -4,9 +4,8 @@ import { isObject } from '../json/exact-json.ts'
 import {
   type ColumnType, createType, expected, type SqlTemplate, type MomentForm, type UpdateOperator, type Value
 } from './column-type.ts'
-import { decimalSchema, digitsName, readDecimal } from './decimal.ts'
+import { decimalSchema, digitsName, readDecimal, integerBounds, readInteger } from './exact-numbers.ts'
 import { doubleType, type FixedPoint, largest } from './float.ts'
-import { integerBounds, readInteger } from './integer.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
 /** Such as ``sqlOf`${COLUMN} + ${GIVEN}` ``. */

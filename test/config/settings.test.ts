@@ -7,7 +7,7 @@ import {
   RateLimitSchema, type RowQueryOptions
 } from '../../schemas/options.ts'
 import { HttpSchema } from '../../schemas/server-settings.ts'
-import { parseExpiry } from '../../src/access/tokens.ts'
+import { parseExpiry } from '../../src/access/token-settings.ts'
 import { ConfigError } from '../../src/config-errors.ts'
 import { databaseNameOf, parseDatabaseUrl, parseReplicaUrl } from '../../src/config/database-url.ts'
 import { resolveSettings } from '../../src/config/settings.ts'

@@ -8,10 +8,9 @@ import {
   type ColumnType, type DriverValue, type Moment, type MomentForm, NOT_TEXT, type Positions, ValueRefused,
   ValueUnreadable
 } from '../../src/types/column-type.ts'
-import { decimalType } from '../../src/types/decimal.ts'
+import { decimalType, integerType } from '../../src/types/exact-numbers.ts'
 import { doubleType, floatType } from '../../src/types/float.ts'
 import { geometryType, vectorType, readGeometry } from '../../src/types/geometry.ts'
-import { integerType } from '../../src/types/integer.ts'
 import { requireMysqlNumber } from '../../src/types/json.ts'
 import { fromMicros, readMoment, valueAt } from '../../src/types/moment.ts'
 import { mysqlType } from '../../src/types/mysql.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { LastAttempts } from '../../../src/dialects/mysql/last-attempts.ts'
+import { LastAttempts } from '../../../src/dialects/mysql/pool.ts'
 
 /** Attempts that write down when they begin and end, and end when they are told to. */
 function createAttempts () {
