@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createTestDatabase, engines } from './servers/engines.ts'
-import { makeOnce } from './servers/folders.ts'
+import { dataFolder, makeOnce } from './servers/folders.ts'
 import { obtain, WAYS, type Way } from './servers/obtain.ts'
 import { isAtLeast, programOnPath } from './servers/program.ts'
 import { works } from './servers/shell.ts'
@@ -178,8 +178,8 @@ t.test('a server ends with the process that started it, even if that was killed'
       if (listening) await sleep(20) // the death of a process takes a moment
     }
     t.notOk(listening, `after ${end || 'the end'}`)
-    const left = readdirSync(tmpdir()).filter((name) => name.startsWith(`row-query.${pid}-`)).map(
-      (name) => join(tmpdir(), name)
+    const left = readdirSync(dataFolder()).filter((name) => name.startsWith(`row-query.${pid}-`)).map(
+      (name) => join(dataFolder(), name)
     )
     if (!end.includes('SIGKILL')) t.same(left, [], 'its folder is gone')
     for (const folder of left) rmSync(folder, { recursive: true })

@@ -1,4 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statfsSync, statSync
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { atExit } from './at-exit.ts'
@@ -12,6 +15,21 @@ export function cacheFolder (): string {
 
 /** Where Node keeps what it has compiled. Code that comes from there has no exact coverage. */
 export const COMPILED = join(cacheFolder(), 'compiled')
+
+/** A file system in memory, and the room that it must have for the servers of a run, in bytes. */
+const MEMORY = '/dev/shm'
+const ROOM = 2 * 1024 ** 3
+
+/** Where data are that go with the run: in memory if there is room, because writing them takes a fifth of the time. */
+export function dataFolder (): string {
+  try {
+    accessSync(MEMORY, constants.W_OK)
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize >= ROOM ? MEMORY : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
 
 export interface TemporaryFolder { path: string, remove: () => void }
 

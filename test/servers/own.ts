@@ -1,8 +1,7 @@
 import { chmodSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { makeData, words } from './data.ts'
-import { temporaryFolder } from './folders.ts'
+import { dataFolder, temporaryFolder } from './folders.ts'
 import { programFromPackages } from './packages.ts'
 import { createServerProcess, type ServerProcess } from './processes.ts'
 import { programOnPath, type Kind, type Program } from './program.ts'
@@ -31,7 +30,7 @@ export async function findProgram (kind: Kind): Promise<Program> {
 /** Makes the data and starts it; `options` are the server's own. */
 export async function startOwnServer (kind: Kind, options: string[] = []): Promise<OwnServer> {
   const program = await findProgram(kind)
-  const folder = temporaryFolder(join(tmpdir(), 'row-query'))
+  const folder = temporaryFolder(join(dataFolder(), 'row-query'))
   chmodSync(folder.path, 0o711) // as in start.ts
   const data = join(folder.path, 'data')
   const user = userFor(program, folder.path)

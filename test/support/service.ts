@@ -1,6 +1,4 @@
 /** Starts the service as in production, on a new database of each engine, for tests over HTTP. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { InjectOptions } from 'fastify'
@@ -10,6 +8,7 @@ import { VERBS } from '../../schemas/grants.ts'
 import { createServer, type Server, type CreateServerOptions } from '../../src/server/server.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines, enginesAndSqlite } from '../servers/engines.ts'
+import { dataFolder, temporaryFolder } from '../servers/folders.ts'
 import { createEngineProxy, type EngineProxy } from './engine-proxy.ts'
 import { ENGINES } from './engine-rules.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
@@ -158,8 +157,8 @@ function createRestorer ({ sent, log, schema, fill }: {
 }
 
 async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> {
-  const folder = mkdtempSync(join(tmpdir(), 'row-query-'))
-  const path = join(folder, 'test.db')
+  const folder = temporaryFolder(join(dataFolder(), 'row-query'))
+  const path = join(folder.path, 'test.db')
   // other programs may edit the schema
   const direct = new DatabaseSync(path, { timeout: 10_000, defensive: false })
   direct.exec('pragma synchronous = off') // no test pulls the plug
@@ -170,7 +169,7 @@ async function startSqlite (t: Test, options: ServiceOptions): Promise<Started> 
   t.teardown(() => {
     recorder.stop()
     direct.close()
-    rmSync(folder, { recursive: true, force: true })
+    folder.remove()
   })
   const fill = async (inserts: string[]): Promise<void> => {
     const tables = direct.prepare("select name from sqlite_schema where type = 'table'").all().map(
