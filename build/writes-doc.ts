@@ -244,7 +244,7 @@ function isolations (): string {
 
 export const createDocument = (): string => `# How are rows written?
 
-\`src/plan/writes.ts\` decides it by table, named key, given and set columns, answer and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
+\`src/plan/writes.ts\` decides it by table, named key, given and set columns, response and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
 
 - **insert**: an insert.
 - **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up.

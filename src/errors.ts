@@ -238,7 +238,7 @@ export const lockTimeout = define('LOCK_TIMEOUT', 503, 'A row was locked for too
 export const overloaded = define(
   'OVERLOADED',
   503,
-  'Too many requests are waiting for the database, or large bodies and answers use all memory that there is for ' +
+  'Too many requests are waiting for the database, or large bodies and responses use all memory that there is for ' +
   'them; nothing was changed'
 )
 /** The same code, for streams and imports. */
@@ -272,7 +272,7 @@ export function toReadable (error: Error): Error {
     if (isServiceError(error)) return error
     let each: unknown = error
     for (let count = 0; count < MAX_CAUSES && each instanceof Error; count++) {
-      // those that are answered or logged
+      // those that are sent or logged
       for (const name of ['name', 'message', 'stack', 'code', 'statusCode', 'status', 'cause']) Reflect.get(each, name)
       for (const name in each) Reflect.get(each, name)
       each = each.cause

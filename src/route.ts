@@ -14,12 +14,12 @@ import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
-import { answerImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
+import { handleImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, varyBy } from './http/query-method.ts'
 import { CONSISTENCY, findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
-import { answerNamed, findNamed } from './http/named-request.ts'
+import { handleNamed, findNamed } from './http/named-request.ts'
 import type { NamedRequests } from './named/call.ts'
 import { REQUESTS_PATH } from './named/definition.ts'
 import { shownInHost } from './openapi/interface-document.ts'
@@ -47,7 +47,7 @@ declare module 'fastify' {
     rowQueryDatabase: Database
     /** The body that is checked; a hook of the app may put another one in its place. */
     rowQueryBody: unknown
-    /** Set for a select that is answered with a stream. */
+    /** Set for a select whose response is a stream. */
     rowQueryStream: WantedStream | null
   }
 }
@@ -139,7 +139,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     onRequest: checkPath,
     preValidation: checkStream
   }
-  const answerTable = (
+  const handleTable = (
     request: FastifyRequest<{ Body: Static<typeof BodySchema> }>,
     reply: FastifyReply
   ): Promise<unknown> => {
@@ -148,7 +148,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     if (body as unknown instanceof ImportBody) {
       reply.type('application/json; charset=utf-8')
       const onReplay = (): void => { reply.header(REPLAYED, 'true') }
-      return answerImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal })
+      return handleImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal })
     }
     const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
     if (request.rowQueryStream !== null) {
@@ -170,7 +170,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
     ...ofTable,
     config: { ...shownInHost(app.prefix), rowQueryImports: true }
-  }, answerTable)
+  }, handleTable)
   delayContinue(app)
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {
@@ -185,7 +185,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     onRequest: checkDatabase,
     preValidation: checkQuery
   }
-  const answerOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+  const handleOperations = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
     const { headers, rowQueryDatabase: database, rowQueryRecord: record } = request
     const body = request.body as OperationsBody
     if (body !== request.rowQueryBody) checkAgain(findOperationsError, body)
@@ -207,7 +207,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     }).catch((error: unknown) => failWrite(request, error))
     return request.method === 'QUERY' ? sendTagged(request, reply, response) : response
   }
-  app.post('/:database', ofDatabase, answerOperations)
+  app.post('/:database', ofDatabase, handleOperations)
 
   if (hasQuery(app)) {
     app.withTypeProvider<TypeBoxTypeProvider>().route({
@@ -217,7 +217,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       schema: { ...ofTable.schema, hide: true },
       preValidation: [checkQuery, completeSelect, checkStream],
       onSend: sendAcceptQuery,
-      handler: answerTable
+      handler: handleTable
     })
     app.route({
       ...ofDatabase,
@@ -225,7 +225,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       url: '/:database',
       preHandler: refuseWrites,
       onSend: sendAcceptQuery,
-      handler: answerOperations
+      handler: handleOperations
     })
   }
 
@@ -240,7 +240,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
         const keyed = isKeyed
           ? { key: keyOf(request, {}), onReplay: () => { reply.header(REPLAYED, 'true') } }
           : NO_KEY
-        return answerNamed(request, reply, named, keyed)
+        return handleNamed(request, reply, named, keyed)
       }
     })
   }

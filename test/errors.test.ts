@@ -58,7 +58,7 @@ await onEachEngine(t, 'the example of docs/errors.md is a real response', {
   const blocks = new Map(codeBlocks(document).map(({ kind, text }) => [kind, text]))
   const answer = await post('customers', blocks.get('json request') as string)
   t.equal(answer.status, 400)
-  t.strictSame(answer.json, JSON.parse(blocks.get('json answer') as string))
+  t.strictSame(answer.json, JSON.parse(blocks.get('json response') as string))
 })
 
 t.test('every error has its code and status, and only bugs have a stack', async (t) => {

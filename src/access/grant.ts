@@ -278,7 +278,7 @@ function readGrant (schema: TypeCheck<TSchema>, given: unknown, giver: string): 
   return orThrow(() => createGrant(name, options, 'app'), ({ message }) => invalid(message))
 }
 
-/** A bug of the host app, answered over HTTP with 500; only the log has the reason. */
+/** A bug of the host app: 500 over HTTP; only the log has the reason. */
 export class InvalidGrant extends Error {
   readonly code = 'INTERNAL'
   readonly statusCode = 500

@@ -3,7 +3,7 @@ import { request as requestTls } from 'node:https'
 import { loadConfig, splitConfig, type ServerSettings } from '../config/load.ts'
 import { COMMANDS, parseFlags } from './commands.ts'
 
-/** How long the server may take to answer, in milliseconds. */
+/** How long the server may take to respond, in milliseconds. */
 const PATIENCE = 4000
 
 /**
@@ -19,7 +19,7 @@ export async function health (args: string[]): Promise<number> {
     return 0
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException
-    process.stdout.write(`not alive: ${name === 'AbortError' ? `no answer within ${PATIENCE} ms` : code ?? message}\n`)
+    process.stdout.write(`not alive: ${name === 'AbortError' ? `no response within ${PATIENCE} ms` : code ?? message}\n`)
     return 1
   }
 }

@@ -1,4 +1,4 @@
-/** The server in this process: it answers the requests alone, or as one of several workers. */
+/** The server in this process: it handles the requests alone, or as one of several workers. */
 import { setFlagsFromString } from 'node:v8'
 import { isDeepStrictEqual } from 'node:util'
 import closeWithGrace from 'close-with-grace'

@@ -54,18 +54,18 @@ interface Envelope {
 
 /** Returns `data` of a successful response, and otherwise the error (not thrown). */
 function readAnswer ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
-  let answer: Envelope | undefined
+  let envelope: Envelope | undefined
   try {
-    answer = parseJson(text, toLarge) as Envelope
+    envelope = parseJson(text, toLarge) as Envelope
   } catch {} // reported below
-  const { success, data, error } = answer ?? {}
+  const { success, data, error } = envelope ?? {}
   if (success === true && data instanceof Object) return data
   const after = headers.get('retry-after')
   const isOurs = typeof error?.code === 'string'
   // without its text, which can contain rows
   const message = isOurs
     ? error.message
-    : `The answer (status ${status}, ${headers.get('content-type')}) is not one of the service`
+    : `The response (status ${status}, ${headers.get('content-type')}) is not one of the service`
   return new RowQueryError(isOurs ? error.code as string : 'UNEXPECTED_ANSWER', message, {
     status,
     details: error?.details,
@@ -242,7 +242,7 @@ export function createSend (
     // a longer timer would expire at once
     const time = Math.min(timeout, 2 ** 31 - 1)
     const end = performance.now() + time
-    const timer = setTimeout(() => controller.abort(new RowQueryError('TIMEOUT', `No answer within ${time} ms`)), time)
+    const timer = setTimeout(() => controller.abort(new RowQueryError('TIMEOUT', `No response within ${time} ms`)), time)
     try {
       // ends at once, because a pause, and possibly the functions for the token and for fetch, do not use the signal
       return await Promise.race([ended, repeat()])

@@ -102,7 +102,7 @@ export interface Settings extends Readonly<
   readonly limits: RequestLimits
   /** Maximum size of all responses that are being built or sent, in bytes. */
   readonly answerMemory: number
-  /** Maximum memory of all bodies that are not answered yet, in bytes. */
+  /** Maximum memory of all bodies whose response has not been sent, in bytes. */
   readonly bodyMemory: number
 }
 

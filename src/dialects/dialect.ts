@@ -81,7 +81,7 @@ export interface StatementResult {
   readonly insertId?: string | undefined
 }
 
-/** The client that waits for the answer: a response of Node. */
+/** The client that waits for the response: that of Node. */
 export interface Client {
   readonly destroyed: boolean
   /** Identifies the caller, such as a token. Where requests wait, the callers take turns. */
@@ -186,7 +186,7 @@ export interface Dialect {
   findRisks (configured: readonly string[]): Promise<Risks>
   /** Runs no statement. */
   findDenied (uses: readonly TableUse[]): Promise<Denied[]>
-  /** Checks that the database answers, unless every connection is in use. */
+  /** Checks that the database replies, unless every connection is in use. */
   check? (): Promise<void>
   /** The primary, then each replica. */
   poolUse? (): PoolUse[]

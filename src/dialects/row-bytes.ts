@@ -1,8 +1,8 @@
 /**
  * Reads the bytes of a row, in which each value follows its length, as in MySQL's text protocol. Other packets have
  * such integers and texts, too. Only this file knows the format ("Protocol::LengthEncodedInteger" in the documentation
- * of MySQL's source code). `readLength` and `afterLength` run for every value of every answer. They return numbers, and
- * V8 inlines them: keeping the positions of values in an array or object for each row made answers of integers 10 to
+ * of MySQL's source code). `readLength` and `afterLength` run for every value of every reply. They return numbers, and
+ * V8 inlines them: keeping the positions of values in an array or object for each row made responses of integers 10 to
  * 20 % slower.
  */
 

@@ -97,10 +97,10 @@ function createWaiting (socket: Socket): Waiting {
 }
 
 // Handles requests to change the protocol of their connection, such as to WebSocket or HTTP/2 (RFC 9110, section 7.8),
-// which the service answers like any other.
+// to which the service responds as to any other.
 
 /**
- * Ends a connection with the response to such a request. Without a listener for `upgrade`, Node answers it in HTTP, but
+ * Ends a connection with the response to such a request. Without a listener for `upgrade`, Node responds in HTTP, but
  * drops the bytes of the next request that have arrived together with its end, and would then read the body of that one
  * as a request. Returns whether a request has come after it, which must not run: Node closes the connection after the
  * response before.

@@ -1,4 +1,4 @@
-/** Which requests are imports, how their bodies are read, and how they are answered. */
+/** Which requests are imports, how their bodies are read, and what responses they get. */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { PassThrough, Readable } from 'node:stream'
 import { createGunzip, type Gunzip } from 'node:zlib'
@@ -150,7 +150,7 @@ const importing = new WeakMap<object, (error: ServiceError) => void>()
 export const isImporting = (socket: object): boolean => importing.has(socket)
 /** Called for a connection that is closed when the rest of an import has arrived. */
 export const keepImporting = (socket: object): void => { importing.set(socket, () => {}) }
-/** The import is answered as ever. Returns whether there is one. */
+/** The import gets its response as ever. Returns whether there is one. */
 export function failImport (socket: object, error: ServiceError): boolean {
   importing.get(socket)?.(error)
   return importing.has(socket)
@@ -167,7 +167,7 @@ export interface ImportSettings {
 }
 
 /** The body of the response. */
-export async function answerImport (
+export async function handleImport (
   request: FastifyRequest,
   reply: FastifyReply,
   { onReplay, toRefusal, ...settings }: ImportSettings

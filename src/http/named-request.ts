@@ -34,7 +34,7 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
 }
 
 /** @throws ServiceError, or rejects with it */
-export function answerNamed (
+export function handleNamed (
   request: FastifyRequest,
   reply: FastifyReply,
   named: NamedRequests,

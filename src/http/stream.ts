@@ -132,7 +132,7 @@ export function readConsistency (verb: Verb, source: string, asked: unknown): Co
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
- * Finds out whether the request is answered with a stream, and takes `limit` out of its body, because the schema bounds
+ * Finds out whether the response is a stream, and takes `limit` out of its body, because the schema bounds
  * it for other responses. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns
  * the refusal, not thrown.
  */

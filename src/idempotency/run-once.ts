@@ -203,7 +203,7 @@ async function runInTransaction (
         if (found !== undefined) return await replay(found, reservation)
         const answer = await work(tx)
         if (answer.length > MAX_ANSWER) {
-          throw resultTooLarge(`an answer with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
+          throw resultTooLarge(`a response with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
         }
         await tx.run(updateAnswer[dialect.engine](reservation.request(), Buffer.from(answer), reservation.key))
         return { answer, isReplayed: false }

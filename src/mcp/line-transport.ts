@@ -30,7 +30,7 @@ export class LineTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
-  /** Resolves when the input has ended and all requests are answered, or when nobody reads the output. */
+  /** Resolves when the input has ended and all requests have their responses, or when nobody reads the output. */
   readonly closed: Promise<void>
   readonly #options: LineTransportOptions
   readonly #end = Promise.withResolvers<void>()
@@ -174,8 +174,8 @@ export class LineTransport implements Transport {
 }
 
 /**
- * The id of the request that the message answers. A subscription is answered by its acknowledgement, because it ends
- * only with the connection.
+ * The id of the request to which the message is the response. For a subscription it is the acknowledgement, because it
+ * ends only with the connection.
  */
 function respondedId (message: JSONRPCMessage): unknown {
   if (!('method' in message)) return message.id

@@ -5,14 +5,14 @@ import { clampNumbers, toNumber } from '../request/check-body.ts'
 import { createToolServer, type Sdk, type Tools, wrapArguments } from './tools.ts'
 import type { Principal } from './tool.ts'
 
-/** The codes of errors that are answered before the implementation of the protocol sees a message. */
+/** The codes of errors of messages that are refused before the implementation of the protocol sees a message. */
 export const PARSE_ERROR = -32700
 export const INVALID_REQUEST = -32600
 
 /**
  * Makes numbers that the parser kept as text ordinary ones, but not in the arguments of a tool, which `wrapArguments`
  * keeps. Changes `message`, but only its upper levels, because a message may be nested as deeply as it is long.
- * Refuses what the implementation would answer wrongly: it would round an `id`.
+ * Refuses what the implementation would handle wrongly: it would round an `id`.
  */
 export function readMessage (
   message: unknown
@@ -57,7 +57,7 @@ interface MessageResponse { readonly status: number, readonly type: string | nul
 const NAMES = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 const FIXED = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 
-/** Answers with JSON in all revisions of the protocol, because nothing is sent before a result. */
+/** Responds with JSON in all revisions of the protocol, because nothing is sent before a result. */
 export function createServeMessage (sdk: Sdk, tools: Tools): (served: {
   /** The parsed message, which is not a list. */
   readonly message: unknown

@@ -44,7 +44,7 @@ const FILTERS =
 const VALUES = 'Values have the form that describe_table shows: decimals, times and bytes are strings.'
 
 const SAFE =
-  '"dryRun": true returns the answer and changes nothing; "expect": 1 refuses the change unless exactly one row ' +
+  '"dryRun": true returns the response and changes nothing; "expect": 1 refuses the change unless exactly one row ' +
   'matches (or {"$lte": 10}).'
 
 const PAGES =
@@ -72,7 +72,7 @@ const ON_CONFLICT =
   '"onConflict": {"key": ["sku"]} updates the row with the same unique key instead of refusing; with "set": [] it ' +
   'stays as it is, and "outcomes": true says what became of each row. ' +
   '"returning": "*" returns the rows, and "include" beside it related rows of them, as in select. ' +
-  '"dryRun": true returns the answer and changes nothing.'
+  '"dryRun": true returns the response and changes nothing.'
 
 const descriptions: Readonly<Record<Verb, string>> = {
   select: `Reads rows of a table or view.

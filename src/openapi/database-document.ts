@@ -195,7 +195,7 @@ function pathOf ({ table, verbs, name }: Subject, database: string): [path: stri
     isQuery: verbs.includes('select'),
     imports: verbs.includes('insert') ? 'named' : undefined,
     request: refTo(`${name}Request`),
-    answer: refTo(`${name}Response`),
+    response: refTo(`${name}Response`),
     examples: requestExamples(table, verbs),
     refusals: responseReferences
   })]

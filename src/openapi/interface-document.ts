@@ -32,13 +32,13 @@ const text = {
 }
 
 /**
- * What a select is answered with where the header Accept asks for it. The documents of databases do not have these
+ * What the response to a select is where the header Accept asks for it. The documents of databases do not have these
  * media types: generators of clients would make the type of each response a union with a text.
  */
 const STREAMS: Readonly<Record<StreamFormat, string>> = {
   ndjson:
-    'A select with this media type in Accept is answered row by row, without a limit unless one is given: each row ' +
-    'as a JSON object, with a line feed.',
+    'The response to a select with this media type in Accept comes row by row, without a limit unless one is given: ' +
+    'each row as a JSON object, with a line feed.',
   csv: 'The same as CSV (RFC 4180), with a line of names.'
 }
 
@@ -104,7 +104,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     isQuery: verbs.includes('select'),
     imports: verbs.includes('insert') ? 'described' : undefined,
     request: refTo(`${NAME}Request`),
-    answer: refTo(`${NAME}Response`),
+    response: refTo(`${NAME}Response`),
     ...(verbs.includes('select') && {
       responseTypes: Object.fromEntries(
         STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])

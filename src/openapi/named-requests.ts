@@ -47,10 +47,10 @@ export function describeRequest (
   const parameters = [...request.parameters.values()].map((declared) =>
     describeParameter(declared, columnOf(request, declared, plans), plans, named.limits)
   )
-  const answers = plans.map((plan, index) => dataOf(plan, mayBeWhole(request, index)))
+  const responses = plans.map((plan, index) => dataOf(plan, mayBeWhole(request, index)))
   const data = request.table === undefined
-    ? closedObject([['results', { type: 'array', prefixItems: answers, minItems: plans.length }]])
-    : answers[0] as Schema
+    ? closedObject([['results', { type: 'array', prefixItems: responses, minItems: plans.length }]])
+    : responses[0] as Schema
   return { request, parameters, data }
 }
 

@@ -21,7 +21,7 @@ import type { DocumentSettings } from './visible.ts'
 const BODIES: Readonly<Record<ImportFormat, string>> = {
   ndjson:
     'Inserts any number of rows: each line is a row as a JSON object. The options are in the query string, and the ' +
-    'answer has no `id`.',
+    'response has no `id`.',
   csv: 'The same with rows of CSV (RFC 4180) after a line of names.'
 }
 
@@ -77,7 +77,7 @@ export interface Operation {
    */
   readonly imports?: 'described' | 'named' | undefined
   readonly request: Schema
-  readonly answer: Schema
+  readonly response: Schema
   /** Further media types of a successful response, by their names. */
   readonly responseTypes?: Readonly<Record<string, Schema>>
   readonly examples: Readonly<Record<string, Schema>>
@@ -93,7 +93,7 @@ export function createPathItem ({
   isQuery,
   imports,
   request,
-  answer,
+  response,
   responseTypes = {},
   examples,
   refusals
@@ -102,7 +102,7 @@ export function createPathItem ({
     description: 'The request succeeded.',
     headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
     content: {
-      'application/json': { schema: answer },
+      'application/json': { schema: response },
       ...Object.fromEntries(Object.entries(responseTypes).map(([type, schema]) => [type, { schema }]))
     }
   }
@@ -155,10 +155,10 @@ export function createOperationsItem (
     isQuery: table !== undefined,
     summary: 'Runs several operations in one transaction',
     description:
-      'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one answer, ' +
+      'All of them happen, or none. The header `Idempotency-Key` makes a request have one effect and one response, ' +
       'however often it is sent.',
     request: refTo(OPERATIONS_REQUEST),
-    answer: refTo(OPERATIONS_RESPONSE),
+    response: refTo(OPERATIONS_RESPONSE),
     examples:
       table === undefined ? {} : { operations: { summary: 'two operations', value: { operations: [select, select] } } }
   })
@@ -261,7 +261,9 @@ const examples: readonly ServiceError[] = [
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),
-  errors.resultTooLarge('the answer would be larger than 50331648 bytes; request fewer rows, or name fewer "columns"'),
+  errors.resultTooLarge(
+    'the response would be larger than 50331648 bytes; request fewer rows, or name fewer "columns"'
+  ),
   errors.unreadableValue('place', 'contains bytes that are not a geometry'),
   errors.unsupported('/dryRun', 'the engine of table "products" has no transactions, so that nothing can be undone'),
   errors.idempotencyKeyReused(),

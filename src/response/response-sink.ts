@@ -119,7 +119,7 @@ export class ResponseSink implements RowSink {
   overflow (): void {
     this.#refuse(
       resultTooLarge(
-        `the answer would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer ` +
+        `the response would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer ` +
         '"columns"'
       )
     )

@@ -31,7 +31,7 @@ export interface RowCounts {
 export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const { conflict, rows } = batch
   const { changed, insertId, untouched, existing } = result
-  // MySQL's are read from the text of its answer
+  // MySQL's are read from the text of its reply
   const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated

@@ -55,7 +55,7 @@ export function limitConnections (
   server.keepAliveTimeout = 0
   const open = trackSockets(server, server instanceof TlsServer ? 'secureConnection' : 'connection')
   const closeIdle = createIdleTimeout(keepAliveTimeout)
-  const closeSlow = createAnswerTimeout(answerTimeout, answerRate)
+  const closeSlow = createResponseTimeout(answerTimeout, answerRate)
   const check = setInterval(() => {
     const now = performance.now()
     for (const socket of open) {
@@ -87,7 +87,7 @@ export function addConnectionHeaders (
  * Closes a connection if its client receives a response too slowly: fewer than `rate` bytes per second on average over
  * `time` milliseconds. A client that received a byte now and then could keep a response in memory for days.
  */
-function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
+function createResponseTimeout (time: number, rate: number): (socket: ServerSocket, now: number) => void {
   const slow = new WeakMap<Socket, { received: number, since: number }>()
   const least = rate * time / 1000
   return (socket, now) => {
@@ -112,9 +112,9 @@ function createAnswerTimeout (time: number, rate: number): (socket: ServerSocket
 function createIdleTimeout (keepAliveTimeout: number): (socket: ServerSocket, now: number) => void {
   const seen = new WeakMap<Socket, { bytesRead: number, since: number }>()
   return (socket, now) => {
-    const { bytesRead, _httpMessage: answer } = socket
+    const { bytesRead, _httpMessage: response } = socket
     const before = seen.get(socket)
-    if (before === undefined || answer != null || bytesRead !== before.bytesRead) {
+    if (before === undefined || response != null || bytesRead !== before.bytesRead) {
       seen.set(socket, { bytesRead, since: now })
     } else if (now - before.since > keepAliveTimeout) socket.destroy()
   }
@@ -199,7 +199,7 @@ function createIdleCheck (app: FastifyInstance): () => void {
   }
 }
 
-// Answers requests that Node's HTTP parser refuses by writing to the socket, because there is no request object.
+// Responds to requests that Node's HTTP parser refuses by writing to the socket, because there is no request object.
 
 /** Maps the code of a parser error to the error for the client and its additional headers. */
 const refusals = new Map<string | undefined, () => { refusal: ServiceError, lines?: string }>([
@@ -219,25 +219,25 @@ interface RequestSocket extends Socket {
 interface ParserError extends Error { code?: string }
 
 /** For Fastify's `clientErrorHandler`. */
-export function answerBrokenRequest (error: ParserError, socket: RequestSocket): void {
-  if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return answerBroken(error, socket)
+export function respondToBroken (error: ParserError, socket: RequestSocket): void {
+  if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return respondToError(error, socket)
   // an import has limits of its own
   if (isImporting(socket)) return
   const { _httpMessage: running, bytesWritten } = socket
-  if (running?.req.complete === true) return answerBroken(error, socket)
+  if (running?.req.complete === true) return respondToError(error, socket)
   // timers run before the bytes are read that have arrived meanwhile, which may be all of the request
   setImmediate(() => {
     const isWhole = running?.req.complete ??
       (socket._httpMessage?.req.complete === true || socket.bytesWritten > bytesWritten)
-    if (!isWhole && !socket.destroyed) answerBroken(error, socket)
+    if (!isWhole && !socket.destroyed) respondToError(error, socket)
   })
 }
 
-function answerBroken (error: ParserError, socket: RequestSocket): void {
+function respondToError (error: ParserError, socket: RequestSocket): void {
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
-  // the error is in the body of an answered request, and the client would take a second response for the response to
-  // the next request
+  // the error is in the body of a request that has a response, and the client would take a second response for the
+  // response to the next request
   if (
     running == null
       ? socket.parser?.incoming?.complete === false
@@ -250,15 +250,15 @@ function answerBroken (error: ParserError, socket: RequestSocket): void {
     socket.destroy(error)
     return
   }
-  const answer = refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') }
-  if (!failImport(socket, answer.refusal)) refuse(socket, answer)
+  const response = refusals.get(error.code)?.() ?? { refusal: invalidRequest('it could not be parsed') }
+  if (!failImport(socket, response.refusal)) refuse(socket, response)
 }
 
 /**
  * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners
  * from the socket; without a handler, Node closes the connection without a response.
  */
-export function answerConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
+export function respondToConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
   if (closesAfterRunning(socket)) return
   refuse(socket, { refusal: methodNotAllowed(method as string, 'POST or QUERY'), lines: 'allow: POST, QUERY\r\n' })
@@ -277,11 +277,11 @@ function closesAfterRunning (socket: RequestSocket): boolean {
 }
 
 function refuse (socket: Socket, { refusal, lines = '' }: { refusal: ServiceError, lines?: string }): void {
-  socket.end(answerOf(refusal, lines))
+  socket.end(responseText(refusal, lines))
   setTimeout(() => socket.destroy(), LINGER).unref()
 }
 
-function answerOf (refusal: ServiceError, lines: string): string {
+function responseText (refusal: ServiceError, lines: string): string {
   const body = JSON.stringify(toErrorBody(refusal))
   return (
     `HTTP/1.1 ${refusal.statusCode} ${STATUS_CODES[refusal.statusCode]}\r\ncontent-type: application/json; ` +

@@ -24,7 +24,7 @@ import { limitUnreadBody } from '../request/read-body.ts'
 import { type LogFormat, loggerOptions, type LogStream } from '../telemetry/log.ts'
 import { OWN_APP, createRequestLogger } from '../telemetry/record.ts'
 import {
-  addConnectionHeaders, answerBrokenRequest, answerConnect, routeToNothing, createDrain, type Drain,
+  addConnectionHeaders, respondToBroken, respondToConnect, routeToNothing, createDrain, type Drain,
   httpServerOptions, limitConnections
 } from './connections.ts'
 
@@ -132,7 +132,7 @@ export async function createServer ({
   demoToken
 }: CreateServerOptions): Promise<Server> {
   const rows = createRowQuery(options)
-  const answerOutside = createOutsideHandler(options.requestLog === true)
+  const handleOutside = createOutsideHandler(options.requestLog === true)
   const app: FastifyInstance = Fastify({
     ...httpServerOptions(http, https && readCertificate(https)),
     ...(trustProxy.length > 0 && { trustProxy: [...trustProxy] }),
@@ -142,19 +142,19 @@ export async function createServer ({
     genReqId: ({ headers }) => requestId(headers),
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    return503OnClosing: false, // requests on open connections are still answered
+    return503OnClosing: false, // requests on open connections still get a response
     frameworkErrors: (error, request, reply) => {
       // no hooks run for these errors
       const invalid = findInvalid(request.raw)
       if (invalid !== undefined || !routeToNothing(app, prefix, request, reply)) {
-        answerOutside((invalid ?? error) as FastifyError, request, reply)
+        handleOutside((invalid ?? error) as FastifyError, request, reply)
       }
     },
-    clientErrorHandler: answerBrokenRequest
+    clientErrorHandler: respondToBroken
   })
   if (trustProxy.length > 0) app.addHook('onRequest', removePorts)
   app.server.prependListener('request', limitUnreadBody)
-  answerEverything(app, answerOutside)
+  handleEverything(app, handleOutside)
   app.decorate(OWN_APP, true)
   boundConnections(app)
   app.decorate(BODY_TIMEOUT, http.bodyTimeout)
@@ -238,16 +238,16 @@ function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply
 }
 
 /** Replaces the responses that Fastify or Node would send by themselves with the JSON envelope of the service. */
-function answerEverything (app: FastifyInstance, answerOutside: OutsideHandler): void {
+function handleEverything (app: FastifyInstance, handleOutside: OutsideHandler): void {
   app.removeAllContentTypeParsers()
-  app.setErrorHandler(answerOutside)
-  app.setNotFoundHandler((request, reply) => answerOutside(notFound() as FastifyError, request, reply))
+  app.setErrorHandler(handleOutside)
+  app.setNotFoundHandler((request, reply) => handleOutside(notFound() as FastifyError, request, reply))
   for (const method of METHODS) {
     if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: method === 'QUERY' })
   }
   // RFC 9110, section 10.1.1: unknown expectations may be ignored
   app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
-  app.server.on('connect', answerConnect)
+  app.server.on('connect', respondToConnect)
   app.addHook('onRequest', ({ raw, id }, reply, done) => {
     reply.header('x-request-id', id)
     const invalid = findInvalid(raw)
@@ -277,8 +277,8 @@ function countHosts (rawHeaders: readonly string[]): number {
 type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
 /**
- * Answers and logs requests that do not reach the plugin, such as those with an invalid path or a path outside the
- * prefix.
+ * Responds to requests, and logs them, that do not reach the plugin, such as those with an invalid path or a path
+ * outside the prefix.
  */
 function createOutsideHandler (isLogged: boolean): OutsideHandler {
   return (error, request, reply) => {

@@ -189,7 +189,7 @@ export class Results {
     const size = Buffer.byteLength(answer)
     if (size > this.room) {
       throw resultTooLarge(
-        `the answer would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`
+        `the response would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`
       )
     }
     if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()

@@ -78,5 +78,5 @@ t.test('check and health report a server that accepts connections and does not a
     'configured, so all requests are refused\n',
     stderr: ''
   })
-  t.same(health, { code: 1, stdout: 'not alive: no answer within 4000 ms\n', stderr: '' })
+  t.same(health, { code: 1, stdout: 'not alive: no response within 4000 ms\n', stderr: '' })
 })

@@ -197,7 +197,7 @@ t.test('an answer that is not of the service is a clear error', async (t) => {
       name: 'RowQueryError',
       code: 'UNEXPECTED_ANSWER',
       status: 200,
-      message: 'The answer (status ' +
+      message: 'The response (status ' +
       '200, text/html) is not one of the service',
       requestId: 'r2',
       details: []
@@ -357,7 +357,7 @@ t.test('an aborted request is not sent again, and a request leaves nothing behin
 t.test('timeout limits the request with all its repetitions', async (t) => {
   const { db } = answering([async () => await new Promise(() => {})])
   t.match(await errorOf(db.select('orders', {}, { timeout: 50 })), {
-    code: 'TIMEOUT', status: 0, message: 'No answer within 50 ms'
+    code: 'TIMEOUT', status: 0, message: 'No response within 50 ms'
   })
   const failing = answering([refusal(503, 'OVERLOADED')], { timeout: 5000, retries: 1000 })
   const { pauses } = watchTimers(t as Test, 5000)

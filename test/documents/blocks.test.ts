@@ -8,7 +8,7 @@ import t from 'tap'
 import { codeBlocks, DOCUMENTS, readDocument, ROOT } from '../support/markdown.ts'
 import { claims } from './claims.ts'
 
-const REQUESTS = /^(sql|json (grant|request \S+ \d+|operations \d+|answer))$/
+const REQUESTS = /^(sql|json (grant|request \S+ \d+|operations \d+|response))$/
 
 for (const document of DOCUMENTS) {
   t.test(`every block of ${document} is run by a test`, async (t) => {

@@ -50,7 +50,7 @@ export const claims: Claim[] = [
   { document: 'docs/configuration.md', kind: 'text account', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/configuration.md', kind: 'text grants', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/errors.md', kind: 'json request', blocks: 1, test: 'test/errors.test.ts' },
-  { document: 'docs/errors.md', kind: 'json answer', blocks: 1, test: 'test/errors.test.ts' },
+  { document: 'docs/errors.md', kind: 'json response', blocks: 1, test: 'test/errors.test.ts' },
   { document: 'CONTRIBUTING.md', kind: 'ts test', blocks: 1, test: 'test/http/select.test.ts' },
   { document: 'docs/imports.md', kind: 'sh', blocks: 1, test: 'test/documents/programs.test.ts' },
   { document: 'docs/imports.md', kind: 'sh command', blocks: 1, test: 'test/documents/programs.test.ts' },

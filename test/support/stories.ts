@@ -2,7 +2,7 @@
  * The requests of a document, by the tables that they are sent to. A block `sql` creates the tables of the requests
  * that follow it, and `json grant` the token that sends them; without it, the token may do everything.
  *
- *     json request <table> <status>      json operations <status>      json answer: all of it, or its `data`
+ *     json request <table> <status>      json operations <status>      json response: all of it, or its `data`
  */
 import type { Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
@@ -12,7 +12,7 @@ import { startService, type Answer } from './service.ts'
 /** Blocks from one `sql` to the next one. */
 export function storiesOf (document: string): CodeBlock[][] {
   const blocks = codeBlocks(readDocument(document)).filter(
-    ({ kind }) => /^(sql|json (grant|request \S+ \d+|operations \d+|answer))$/.test(kind)
+    ({ kind }) => /^(sql|json (grant|request \S+ \d+|operations \d+|response))$/.test(kind)
   )
   return blocks.flatMap(({ kind }, index) => {
     if (kind !== 'sql') return []
@@ -37,7 +37,7 @@ export async function tellStory (t: Test, url: string, [, ...blocks]: CodeBlock[
   let answer: Answer | undefined
   for (const { kind, text } of blocks) {
     const [, what, ...words] = kind.split(' ')
-    if (what === 'answer') {
+    if (what === 'response') {
       const shown = JSON.parse(text)
       t.strictSame(shown.success === undefined ? answer?.json.data : answer?.json, shown, text)
       continue

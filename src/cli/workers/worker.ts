@@ -51,7 +51,7 @@ function fail (error: Error): void {
   )
 }
 
-/** Concurrent scrapes share one message. The next one after a scrape without an answer asks again. */
+/** Concurrent scrapes share one message. The next one after a scrape without a reply asks again. */
 function allMetrics (): Promise<string> {
   if (scrape === undefined) {
     const asked = scrape = Promise.withResolvers<string>()

@@ -19,7 +19,7 @@ import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metr
 
 // Handles connections that `node:cluster` would leave open. The primary process accepts connections for its workers.
 // `node:cluster` closes the port only when the last worker does: a connection that is being sent to that worker would
-// be neither answered nor closed until the primary process ends. It forgets a connection that is being sent to a worker
+// be neither handled nor closed until the primary process ends. It forgets a connection that is being sent to a worker
 // when this worker is killed: the connection would stay open forever.
 
 /** Node's handle of a port or a connection. */
@@ -318,7 +318,7 @@ export function nextPause (before: number | undefined, lived: number): number {
   return before === undefined || lived >= STABLE ? FIRST : Math.min(before * 2, LONGEST)
 }
 
-// The primary process: it accepts the connections for its workers, and does not answer requests itself.
+// The primary process: it accepts the connections for its workers, and does not handle requests itself.
 
 /** How much longer the primary process waits for its workers than they do for their requests, in milliseconds. */
 const LONGER = 2000

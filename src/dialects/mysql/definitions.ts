@@ -1,6 +1,6 @@
 /**
  * Compares the column definitions of each result with the plan: the catalog may be a minute old, and a text that is
- * written like a number could inject JSON into the answer. They are parsed only if they differ from the last expected
+ * written like a number could inject JSON into the response. They are parsed only if they differ from the last expected
  * ones.
  */
 import { createHash } from 'node:crypto'

@@ -110,7 +110,7 @@ export function createMysqlDialect ({
         runTransaction
       ),
     async check () {
-      // if all connections are in use, they are about to answer or to reach their time limit
+      // if all connections are in use, they are about to reply or to reach their time limit
       if (!primary.isBusy) primary.release(await primary.acquire())
     },
     poolUse: () => all.map(({ use }) => use),
@@ -123,7 +123,7 @@ export function createMysqlDialect ({
 const factsOf = ({ engine: { name, lacks }, version, ignored }: Pick<Session, 'engine' | 'version' | 'ignored'>) =>
   ({ engine: name, version, ignores: ignored, lacks })
 
-/** Discards the session after an error, because a late answer would be read as an answer to the next statement. */
+/** Discards the session after an error, because a late reply would be read as a reply to the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {
   const session = await pool.acquire()
   const since = performance.now()
@@ -221,7 +221,7 @@ function nextAfter (
   return next
 }
 
-/** The pools for a select: the replicas that answer, rotated for each select, then the primary. */
+/** The pools for a select: the replicas that reply, rotated for each select, then the primary. */
 function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[]): () => readonly MysqlPool[] {
   let first = 0
   return () => {

@@ -13,7 +13,7 @@ export interface ServerEngine {
   readonly lacksIsolation: readonly Isolation[]
   /** The isolation level of single writes: at READ COMMITTED, they lock no gaps. */
   readonly writesAt: Isolation
-  /** Whether answers report changed variables, if the session asks for it. */
+  /** Whether replies report changed variables, if the session asks for it. */
   readonly tracks: boolean
   /** Settings (session-settings.ts) whose value differs; undefined for one that the engine refuses. */
   readonly settings: Readonly<Record<string, string | undefined>>
@@ -56,7 +56,7 @@ const MARIADB: ServerEngine = {
   revokesPartially: false
 }
 
-const CUT_AFTER_A_MINUTE = 'answers to slow readers are cut after 60 s by this server'
+const CUT_AFTER_A_MINUTE = 'replies to slow readers are cut after 60 s by this server'
 
 /** The first that matches; the last one matches any server. */
 const ENGINES: readonly ServerEngine[] = [

@@ -222,7 +222,7 @@ class Execution {
   }
 
   done (given: QueryError | Error | null, ok?: OkPacket): void {
-    // mysql2 may report the loss of a connection after the answer
+    // mysql2 may report the loss of a connection after the reply
     if (this.#ended) return
     this.#ended = true
     // waits for the last row: the statement may run again, with the same sink
@@ -233,7 +233,7 @@ class Execution {
   #end (error: MysqlError | null, ok: OkPacket | undefined): void {
     if (this.#stop === undefined) return this.#askAndGiveBack(error, ok)
     if (error === null || !isLost(error)) {
-      this.#stop.answered().then(() => this.#askAndGiveBack(error, ok))
+      this.#stop.replied().then(() => this.#askAndGiveBack(error, ok))
       return
     }
     this.#tell(error, ok)
@@ -276,7 +276,7 @@ class Execution {
     const { pool, session, request, request: { sink, stream, transaction } } = this.#run
     const isStopped = this.#stop !== undefined
     this.#unwatch?.()
-    // rows of an answer that has been lost, or is none of the server's, say nothing
+    // rows of a reply that has been lost, or is none of the server's, say nothing
     const isAnswer = isStopped || error === null || !isLost(error)
     if (isAnswer && stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
     if (isAnswer && this.#failure !== undefined) return this.#reject(this.#failure)

@@ -6,14 +6,14 @@ import type { MysqlError } from './errors.ts'
 import { BACKSTOP } from './session-settings.ts'
 import { ask, connectTo, identify, quit, type Session } from './session.ts'
 
-/** How long a killed statement may take to roll back before its request is answered, in milliseconds. */
+/** How long a killed statement may take to roll back before the response to its request, in milliseconds. */
 const GRACE = 5000
 /** The first and the longest pause between two attempts, in milliseconds. */
 const PAUSE = 250
 const LONGEST_PAUSE = 2000
 
 /**
- * `elsewhere`: the address now leads to another server. `unknown`: the server could not be asked, or did not answer.
+ * `elsewhere`: the address now leads to another server. `unknown`: the server could not be asked, or did not reply.
  */
 export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 
@@ -32,7 +32,7 @@ function killStatement (
   const kill = async (question: (sql: string) => ReturnType<typeof ask>): Promise<Progress> => {
     const [[, uptime]] = (await question("show global status like 'Uptime'")) as [[string, string]]
     if (Number(uptime) + 1 < (performance.now() - since) / 1000) return 'ended'
-    // the statement has ended; its answer is about to arrive or is lost
+    // the statement has ended; its reply is about to arrive or is lost
     const [[isIdle] = []] = engine.listsProcesses
       ? await question(`select INFO is null from information_schema.PROCESSLIST where ID = ${Number(threadId)}`)
       : []
@@ -61,8 +61,8 @@ export interface StoppingSessions {
 
 /** No getter: V8 would keep its session until the next full collection. */
 export interface Stop {
-  /** Must be called when the connection has answered. Resolves when no KILL runs that would hit the next statement. */
-  answered (): Promise<void>
+  /** Must be called when the connection has replied. Resolves when no KILL runs that would hit the next statement. */
+  replied (): Promise<void>
   /** Must be called when the connection was lost, because the statement may still run. */
   connectionLost (): void
   /** Whether a KILL was sent. A statement that it hits in a function such as `sleep` ends well, with a wrong value. */
@@ -74,16 +74,16 @@ export interface StopOptions {
   readonly session: Session
   /** When the statement was sent, by `performance.now()`. */
   readonly since: number
-  /** The statement has not ended in time: its request is answered without it. */
+  /** The statement has not ended in time: its request gets a response without it. */
   readonly onGivenUp: () => void
-  /** How long to wait for a server that does not answer, in milliseconds. */
+  /** How long to wait for a server that does not reply, in milliseconds. */
   readonly patience?: number
   /** Replaces the kill function in tests. */
   readonly kill?: typeof killStatement
 }
 
 /**
- * If the server cannot be asked, this takes until BACKSTOP after its last answer, when its own time limit should have
+ * If the server cannot be asked, this takes until BACKSTOP after its last reply, when its own time limit should have
  * ended the statement.
  */
 export function stopStatement ({
@@ -126,14 +126,14 @@ export function stopStatement ({
       if (isGivenUp && (progress === 'ended' || progress === 'elsewhere' || now > heard + patience)) break
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
-    // a late answer would be read as an answer to the next statement
+    // a late reply would be read as a reply to the next statement
     pool.endStopping(session, { isUsable: state.hasAnswered })
   }
 
   pool.startStopping(session)
   const ended = end()
   return {
-    answered () {
+    replied () {
       state.hasAnswered = true
       state.wake()
       return ended

@@ -1,11 +1,11 @@
-/** Reads the packets of a server's answer (MySQL source code documentation, "Client/Server Protocol"). */
+/** Reads the packets of a server's reply (MySQL source code documentation, "Client/Server Protocol"). */
 import type { StatementResult } from '../dialect.ts'
 import { afterLength, readDigits, readLength } from '../row-bytes.ts'
 
 /** A packet: its bytes from `offset` to `end`, without its header. */
 export interface PacketBytes { readonly buffer: Buffer, readonly offset: number, readonly end: number }
 
-/** The answer to a statement without rows ("OK_Packet"). */
+/** The reply to a statement without rows ("OK_Packet"). */
 export interface OkPacket {
   readonly affectedRows: number
   /** The AUTO_INCREMENT number as digits; 0 for none. */
@@ -133,7 +133,7 @@ export class PacketReader {
   }
 }
 
-// The server's answer to a statement without rows. Most fields are parsed only if a feature needs them.
+// The server's reply to a statement without rows. Most fields are parsed only if a feature needs them.
 
 /** The bit of the status that is set while a transaction is open (MySQL manual, "SERVER_STATUS_flags_enum"). */
 export const IN_TRANSACTION = 1

@@ -6,7 +6,7 @@ import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
 import type { StoppingSessions } from './kill.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
 import { createWaiters } from '../waiters.ts'
-import { answers, destroy, openSession, quit, restoreSession, type Session, within } from './session.ts'
+import { replies, destroy, openSession, quit, restoreSession, type Session, within } from './session.ts'
 
 export interface PoolLimits {
   /** Connections. */
@@ -116,7 +116,7 @@ const SLOW = 500
 
 /**
  * The pool of mysql2 does not limit the waiting time, and tries again for each request while a server refuses
- * connections. Its cluster assigns a request to a host before it knows whether the host answers.
+ * connections. Its cluster assigns a request to a host before it knows whether the host replies.
  */
 export function createMysqlPool (
   address: MysqlAddress,
@@ -286,7 +286,7 @@ export function createMysqlPool (
     client: Client | undefined,
     isolation: Isolation | undefined
   ): Promise<Session> => {
-    if (await answers(session.connection)) return session
+    if (await replies(session.connection)) return session
     discard(session)
     return acquire(client, isolation)
   }

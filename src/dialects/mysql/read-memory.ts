@@ -9,16 +9,16 @@ const MIN_READ = 16_384
 const MAX_CACHED = 4
 
 /**
- * The memory into which the answers on a connection are read, reused for each answer. Node would allocate 64 KB for
+ * The memory into which the replies on a connection are read, reused for each reply. Node would allocate 64 KB for
  * each read and leave it to the garbage collector, so that the memory would seldom be in the processor's cache.
  *
- * While an answer arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`),
+ * While a reply arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`),
  * because mysql2 keeps the beginning of a packet until its end has arrived.
  */
 export class ReadMemory {
   readonly #cached: Buffer[] = []
   #block: Buffer = Buffer.alloc(0)
-  /** The indexes in the answer of the current block, of that of the last read, and of the first one still needed. */
+  /** The indexes in the reply of the current block, of that of the last read, and of the first one still needed. */
   #number = -1
   #lastRead = 0
   #oldest = 0
@@ -41,7 +41,7 @@ export class ReadMemory {
   /** Creates a socket for mysql2 that reads into this memory, and emits `data` like any other. */
   connect (host: Host): Socket {
     const callback = (length: number, bytes: Uint8Array): boolean => {
-      // before `data` is emitted, because its listener frees the memory at the end of the answer
+      // before `data` is emitted, because its listener frees the memory at the end of the reply
       this.#isFree = false
       this.#lastRead = this.#number
       this.#used += length

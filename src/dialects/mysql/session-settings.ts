@@ -86,7 +86,7 @@ const only: Record<Server, (text: string) => string> = {
 }
 
 /**
- * Makes the server report changed variables in its answers. MySQL's `*` would also report the number of each statement;
+ * Makes the server report changed variables in its replies. MySQL's `*` would also report the number of each statement;
  * MariaDB refuses unknown names.
  */
 const TRACKING: Record<Server, string> = {

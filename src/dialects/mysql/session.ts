@@ -16,7 +16,7 @@ import { sendCommand, writeText } from './statement-command.ts'
 
 export interface Session {
   readonly connection: Connection
-  /** The read memory of its connection, which must be freed after each answer. */
+  /** The read memory of its connection, which must be freed after each reply. */
   readonly memory: ReadMemory
   readonly address: MysqlAddress
   readonly host: Host
@@ -210,7 +210,7 @@ export async function identify (connection: Connection): Promise<string> {
 /** Settles as the promise does; rejects with ETIMEDOUT if it takes longer. */
 export function within<T> (milliseconds: number, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })), milliseconds)
+    const timer = setTimeout(() => reject(Object.assign(new Error('no reply'), { code: 'ETIMEDOUT' })), milliseconds)
     promise.finally(() => clearTimeout(timer)).then(resolve, reject)
   })
 }
@@ -268,8 +268,8 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
   )
 }
 
-/** Whether the server answers a ping. */
-export function answers (connection: Connection): Promise<boolean> {
+/** Whether the server replies to a ping. */
+export function replies (connection: Connection): Promise<boolean> {
   return within(
     MOMENT,
     new Promise<boolean>((resolve) => {

@@ -101,11 +101,11 @@ export class QueryPacket {
 
 const UNREADABLE = 'UNREADABLE_PACKET'
 
-// A proxy may send a packet or a part of one twice, lose one, or change their order. The answer is then not known, and
+// A proxy may send a packet or a part of one twice, lose one, or change their order. The reply is then not known, and
 // the connection ends, unless numbers follow each other, the values of a row end with its packet, nothing follows the
 // last one, and what that says fits the statement.
 
-const FOREIGN_PACKET = Object.assign(new Error('the server sends the answer to another statement'), {
+const FOREIGN_PACKET = Object.assign(new Error('the server sends the reply to another statement'), {
   code: UNREADABLE
 }) as QueryError
 
@@ -177,7 +177,7 @@ class StatementCommand {
 
   #takeFirst (packet: Packet, connection: CommandConnection): boolean {
     const { sink, definitions, listener } = this.#options
-    // a statement of the service itself may have any kind of answer
+    // a statement of the service itself may have any kind of reply
     if (isOk(packet)) {
       if (sink !== undefined && definitions !== undefined) throw FOREIGN_PACKET
       const ok = readOk(packet, connection.serverCapabilityFlags)
@@ -233,7 +233,7 @@ class StatementCommand {
       return this.#fail(reason)
     }
     if (!sink.full) return
-    // a value may only seem to be longer than the answer may become
+    // a value may only seem to be longer than the response may become
     requireWhole(packet, this.#columns)
     this.#stop()
   }

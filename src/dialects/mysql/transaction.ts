@@ -110,7 +110,7 @@ class TransactionRun<T> {
       // a statement that has not ended keeps the session, which is not used again
       if (!this.#isUsable) this.#isGivenUp = true
       else if (this.#wasChanged) pool.restore(this.#session)
-      // the end of a snapshot does not delay the answer
+      // the end of a snapshot does not delay the response
       else if (readOnly) pool.restore(this.#session, 'rollback')
       else pool.release(this.#session)
     }
@@ -225,7 +225,7 @@ class TransactionRun<T> {
 
   /**
    * Begins the transaction, not together with its first statement: proxies expect no command before the previous
-   * answer. @throws NOT_SUPPORTED if the server does not have the level; Retryable
+   * reply. @throws NOT_SUPPORTED if the server does not have the level; Retryable
    */
   async #begin (): Promise<void> {
     const { pool, request: { readOnly, isolation } } = this.#run

@@ -43,7 +43,7 @@ t.test('a statement that ends when it is killed is not given up', async (t) => {
   const { told, stop, pass } = stopOn(t, 'running')
   await pass(50)
   t.ok(told.stopping)
-  await stop.answered()
+  await stop.replied()
   t.same(told, { kills: 1, givenUp: 0, stopping: false, gone: [true] })
 })
 
@@ -53,7 +53,7 @@ t.test('a statement that had not arrived when it was killed is killed again', as
   t.equal(told.kills, 1)
   await pass(1)
   t.equal(told.kills, 2)
-  await stop.answered()
+  await stop.replied()
   t.match(told, { givenUp: 0, gone: [true] })
 })
 
@@ -123,7 +123,7 @@ for (const engine of await engines()) {
       const ended = run(session.connection, 'select sleep(1) as slept')
       const stop = stopStatement({ pool, session, since: -1e12, onGivenUp: () => t.fail('it is not given up yet') })
       t.match(await ended, [{ slept: 0 }])
-      await stop.answered()
+      await stop.replied()
       pool.release(session)
     })
 
