@@ -268,7 +268,8 @@ ${lists()}
 Each is where what it needs is: the row and its key, the session, the servers, the catalog. One file for all would lead from the servers to the plans, and back.
 
 - The database refuses a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
-- Another unique key refuses the guarded statement, or no number is left: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/write-row.ts\`).
+- Another unique key refuses the guarded statement, no number is left, or a virtual column may have failed in a row of others: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/write-row.ts\`).
+- A value is out of range where a table has rules and virtual columns: the statement again in the form that finds the rows by the rules first (\`src/dialects/mysql/execution.ts\`).
 - A deadlock, or a conflict at COMMIT: the transaction again, at most three times (\`src/dialects/mysql/transaction.ts\`).
 - A server takes no connections or writes, or a connection is lost: the next server for what did not run, and once for a read (\`src/dialects/mysql/dialect.ts\`).
 - The tables have changed: the request again, if nothing was changed (\`src/databases/stale-catalog.ts\`).

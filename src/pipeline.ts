@@ -17,6 +17,7 @@ import type { PlanLimits } from './plan/limits.ts'
 import { isolationOf } from './plan/write-options.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows, type StreamFormat } from './response/csv-ndjson-rows.ts'
+import { guardedFirst } from './sql/statement.ts'
 import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { answerIn, createSink, executePlan } from './verbs/execute.ts'
@@ -190,7 +191,8 @@ function startStream (
   plan: SelectPlan
 ): { readonly stream: RowStream, readonly ended: Promise<unknown> } {
   const { dialect, running, streams } = database
-  const statement = compileStatement(plan, dialect.engine, database.statementCounts)
+  // rows that have been sent cannot be taken back
+  const statement = guardedFirst(compileStatement(plan, dialect.engine, database.statementCounts))
   record?.compiled()
   const stream = new RowStream({
     rows: createStreamRows(plan, format),

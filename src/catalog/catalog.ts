@@ -15,6 +15,8 @@ export interface Column {
   readonly nullable: boolean
   /** Computed by the database from other columns, so never written. */
   readonly generated: boolean
+  /** MySQL and MariaDB: generated, and computed when a row is read, with an error if that fails. */
+  readonly virtual?: true
   /**
    * As the database names it: `utf8mb4_0900_ai_ci`, `NOCASE`. MySQL and MariaDB: set for columns of texts. SQLite: set
    * for columns of tables except the rowid, in upper case.

@@ -123,8 +123,18 @@ export class Runner {
   runStatement (statement: Statement, sink?: RowSink): Promise<StatementResult> {
     const { parameters } = statement
     return this.#table !== undefined && hasMoment(parameters)
-      ? this.bind(parameters).then((bound) => this.#execute({ ...statement, parameters: bound }, sink))
+      ? this.bind(parameters).then((bound) => this.#execute(this.#withMoments(statement, bound), sink))
       : this.#execute(statement, sink)
+  }
+
+  #withMoments (statement: Statement, parameters: readonly Cell[]): Statement {
+    const { guarded } = statement
+    if (guarded === undefined) return { ...statement, parameters }
+    const guardedNow = (): Statement => {
+      const second = guarded()
+      return { ...second, parameters: bindCells(second.parameters, () => this.#clock as Clock) }
+    }
+    return { ...statement, parameters, guarded: guardedNow }
   }
 
   /** Writes, and checks what was written; both again if the write is refused because of a foreign key. */

@@ -30,8 +30,8 @@ const isTaken = (code: ServiceError['code']): boolean => code === 'UNIQUE_VIOLAT
 
 const STATEMENT: Attempt = {
   write: writeBatch,
-  mayFollow: (code, { looksUpRefused, takesNumber }) =>
-    (isTaken(code) && looksUpRefused) || (code === 'VALUE_OUT_OF_RANGE' && takesNumber)
+  mayFollow: (code, { looksUpRefused, looksUpOutOfRange }) =>
+    (isTaken(code) && looksUpRefused) || (code === 'VALUE_OUT_OF_RANGE' && looksUpOutOfRange)
 }
 /** The same for a row that exists, also by the key that a trigger has given it. */
 const EXISTING: Attempt = { ...STATEMENT, write: (insertRun, batch) => writeBatch(insertRun, batch, true) }

@@ -193,7 +193,10 @@ export interface RowRange {
   readonly most: number
 }
 
-interface Common {
+/** `isGuarded`: the second form of a statement, for tables with virtual columns and rules (guard.ts). */
+interface Guarded { readonly isGuarded?: true }
+
+interface Common extends Guarded {
   readonly table: Table
   /** One plain statement is not enough: several must run or the change may have to be undone. */
   readonly inTransaction?: true
@@ -335,7 +338,7 @@ export type Page =
   }
   | { readonly by: 'offset', readonly offset: number }
 
-export interface CountPlan {
+export interface CountPlan extends Guarded {
   readonly verb: 'count'
   readonly table: Table
   readonly condition: Condition
@@ -391,8 +394,11 @@ export interface Writes {
   readonly keepsOrder: string | undefined
   /** Whether a row is looked up by its key if another unique key refuses it. */
   readonly looksUpRefused: boolean
-  /** The database takes a number for the row before it finds the row that exists, and may have none left. */
-  readonly takesNumber: boolean
+  /**
+   * The same if a value is out of range: the database takes a number for the row before it finds the row that exists,
+   * and may have none left, or it computes a virtual column of a row that others have (guard.ts).
+   */
+  readonly looksUpOutOfRange: boolean
   /** A trigger may give the row the key of one that exists, which only the statement finds. */
   readonly hidesKey: boolean
   /** Why each row has a statement of its own; undefined if it needs none. */

@@ -9,6 +9,7 @@ import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
 import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
+import { guardOf } from './guard.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 
 /** What happens to the rows of a table that are written, whatever the request. */
@@ -121,7 +122,7 @@ const OF_NEW: OfConflict = {
   readsId: false,
   keepsOrder: undefined,
   looksUpRefused: false,
-  takesNumber: false,
+  looksUpOutOfRange: false,
   hidesKey: false
 }
 
@@ -144,7 +145,8 @@ function decideUpsert (form: Upsert, columns: readonly Column[]): OfConflict {
     readsId: mayReadId(table, conflict),
     keepsOrder: findReasonOfOrder(table, columns, written),
     looksUpRefused: !namesKey && !refillsKey,
-    takesNumber: !namesKey && !fillsNew && identity?.autoIncrement === true && !columns.includes(identity),
+    looksUpOutOfRange: !namesKey && !fillsNew &&
+      ((identity?.autoIncrement === true && !columns.includes(identity)) || guardOf(table) !== undefined),
     hidesKey: refills && afterWrite === undefined
   }
 }

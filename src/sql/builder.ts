@@ -2,7 +2,7 @@
 import {
   type AliasedRawBuilder, createQueryId, type Expression, type IdentifierNode, MysqlQueryCompiler,
   NOOP_QUERY_EXECUTOR, OperationNodeTransformer, type QueryCompiler, QueryCreator, type RawBuilder,
-  type RootOperationNode, sql, SqliteQueryCompiler
+  type RootOperationNode, sql, type SqlBool, SqliteQueryCompiler
 } from 'kysely'
 import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
@@ -43,18 +43,32 @@ export interface TableTokens {
   /** The token for a subquery, in which the table must be named. */
   readonly outer: (column: Column) => string
   readonly indexToken: (index: Index) => string
+  /** The token in a subquery on this table alone. */
+  readonly bare: (column: Column) => string
+  /** Rows are found before their virtual columns are read (src/plan/guard.ts). */
+  readonly isGuarded: boolean
   /** A table of a subquery. */
   readonly isInner?: true
   /** Set where related rows are found by lists, which MySQL reads once, or looks up for each row if these are few. */
   readonly usesLists?: true
   /** Adds a table of a subquery. `index`: finds its rows. */
   readonly add: (table: Table, index: Index | undefined) => TableTokens & {
-    readonly from: Sql
+    readonly from: (first?: FirstFound) => Sql
     /** Marks an equality of two tables as selective. */
     readonly relate: Relate
     readonly lock: Sql
   }
 }
+
+/** A condition that rows satisfy before anything else of them is read, and the key that finds them then. */
+export interface FirstFound {
+  readonly where: Expression<SqlBool>
+  readonly key: readonly Column[]
+  readonly index: Index
+}
+
+/** More rows than a table has. Only with a limit is a derived table always read before what is joined to it. */
+export const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
 
 /** Tables are named by their indexes. */
 export interface StatementBuilder {
@@ -64,12 +78,12 @@ export interface StatementBuilder {
   readonly isAlone: boolean
   readonly at: (index: number) => TableTokens
   /** A table for FROM. `forced`: the index by which its rows are found. */
-  readonly from: (index: number, forced?: Index) => AliasedRawBuilder<Rows['t'], 't'>
+  readonly from: (index: number, forced?: Index, first?: FirstFound) => AliasedRawBuilder<Rows['t'], 't'>
   readonly relate: Relate
 }
 
 /** Builds a statement on one table, whose conditions can have subqueries on others. */
-export interface TableBuilder extends StatementBuilder, Pick<TableTokens, 'outer' | 'indexToken' | 'add'> {
+export interface TableBuilder extends StatementBuilder, Omit<TableTokens, 'token'> {
   readonly token: (column: Column) => ColumnToken
 }
 
@@ -85,7 +99,11 @@ const rarely: Relate = <T>(equality: Expression<T>) => sql<T>`likelihood(${equal
 export function statementBuilder (
   engine: Engine,
   seen: readonly Table[],
-  { lock = sql``, isAlone = seen.length === 1 }: { readonly lock?: Sql | undefined, readonly isAlone?: boolean } = {}
+  { lock = sql``, isGuarded = false, isAlone = seen.length === 1 && !isGuarded }: {
+    readonly lock?: Sql | undefined
+    readonly isAlone?: boolean
+    readonly isGuarded?: boolean | undefined
+  } = {}
 ): StatementBuilder {
   const tables = seen.map(baseTable)
   const own = isAlone ? tables[0] : undefined
@@ -99,9 +117,24 @@ export function statementBuilder (
   const at = (index: number): TableTokens => {
     const bare = (column: Column): string => `c${index}x${(tables[index] as Table).columnList.indexOf(column)}`
     const outer = (column: Column): string => `${aliasOf(index)}.${bare(column)}`
-    return { token: index === 0 && own !== undefined ? bare : outer, outer, indexToken: indexToken(index), add }
+    const token = index === 0 && own !== undefined && !isGuarded ? bare : outer
+    return { token, outer, bare, isGuarded, indexToken: indexToken(index), add }
   }
-  const from: StatementBuilder['from'] = (index, forced) => {
+  const fromFirst = (index: number, { where, key, index: unique }: FirstFound): AliasedRawBuilder<Rows['t'], 't'> => {
+    const { bare, outer, indexToken } = at(index)
+    const found = `g${index}`
+    const name = sql.table(`n${index}`)
+    const keys = sql.join(key.map((column) => sql.ref(bare(column))))
+    const pairs = key.map((column) => sql`${sql.ref(outer(column))} = ${sql.ref(`${found}.${bare(column)}`)}`)
+    // an order by relevance needs the index of words
+    const words = (tables[index] as Table).indexes.filter(({ fullText }) => fullText !== undefined)
+    const hint = sql`force index (${sql.join([unique, ...words].map((each) => sql.id(indexToken(each))))})`
+    return sql<Rows['t']>`((select ${keys} from ${name} where ${where} limit ${EVERY_ROW}${lock})`.as<'t'>(
+      sql`${sql.id(found)} straight_join ${name} as ${sql.id(aliasOf(index))} ${hint} on ${sql.join(pairs, sql` and `)})`
+    )
+  }
+  const from: StatementBuilder['from'] = (index, forced, first) => {
+    if (first !== undefined) return fromFirst(index, first)
     const isForced = forced !== undefined && namesIndexes
     const hint = isForced ? sql` force index (${sql.id(indexToken(index)(forced))})` : sql``
     // Kysely has no hints, but accepts any expression as an alias
@@ -109,7 +142,7 @@ export function statementBuilder (
   }
   const add: TableTokens['add'] = (table, forced) => {
     const index = tables.push(baseTable(table)) - 1
-    return { ...at(index), from: sql`${from(index, forced)}`, relate, lock, isInner: true }
+    return { ...at(index), from: (first) => sql`${from(index, forced, first)}`, relate, lock, isInner: true }
   }
   const names = new Names((token) => {
     if (token === 't') return own?.name
@@ -126,8 +159,12 @@ export function statementBuilder (
 }
 
 /** `t` stands for the table. */
-export function builderFor (engine: Engine, table: Table): TableBuilder {
-  const builder = statementBuilder(engine, [table])
+export function builderFor (
+  engine: Engine,
+  table: Table,
+  options: { readonly lock?: Sql | undefined, readonly isGuarded?: boolean | undefined } = {}
+): TableBuilder {
+  const builder = statementBuilder(engine, [table], { ...options, isAlone: true })
   return { ...builder, ...builder.at(0) as TableBuilder }
 }
 

@@ -10,7 +10,7 @@ import {
 } from '../plan/plan.ts'
 import { COUNT_VALUES } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
-import { type BuiltStatement, type Rows, statementBuilder, type TableTokens } from './builder.ts'
+import { type BuiltStatement, EVERY_ROW, type Rows, statementBuilder, type TableTokens } from './builder.ts'
 import { type AggregateTokens, compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
 import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap } from './conditions.ts'
 
@@ -21,16 +21,16 @@ import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap 
  */
 export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
   const { by, aggregates, having, members = [] } = groups
-  const { table, columns, condition, order, page } = plan
+  const { table, columns, condition, order, page, isGuarded } = plan
   const joined = joinsOf(members)
   const all = [table, ...joined.map(({ member }) => member.table)]
-  const tables = statementBuilder(engine, all)
+  const tables = statementBuilder(engine, all, { isGuarded })
   const token = (each: Column): string => isRelated(each)
     ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).token(each.origin)
     : tables.at(0).outer(each)
   const source: TableTokens = { ...tables.at(0), token }
   const alias = createAlias(all)
-  const rows = selectRows(tables, { joined }, { conditions: [condition], own: source, engine })
+  const rows = selectRows(tables, { joined }, { table, conditions: [condition], own: source, engine })
   const isDerived = table.traits?.nestsInAggregates === false && aggregates.some(
     (each) => each.condition !== undefined && existsIn(each.condition).length > 0
   )
@@ -68,9 +68,6 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   query = query.limit(plan.read ?? plan.limit)
   return tables.build(page?.by === 'offset' ? query.offset(page.offset) : query)
 }
-
-/** More rows than a table has. Only with a limit are derived rows computed before the aggregates. */
-const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
 
 /** With the columns and conditions that are asked for before `from`. */
 function deriveRows (source: TableTokens, alias: (index: number) => string): {
@@ -125,10 +122,10 @@ const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
  * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
  * limit.
  */
-export function compileCount ({ table, condition, limit, lock }: CountPlan, engine: Engine): BuiltStatement {
+export function compileCount ({ table, condition, limit, lock, isGuarded }: CountPlan, engine: Engine): BuiltStatement {
   const locks = locksOf(table, lock, engine)
-  const tables = statementBuilder(engine, [table], { lock: locks?.inner })
-  const rows = selectRows(tables, { joined: [] }, { conditions: [condition], engine })
+  const tables = statementBuilder(engine, [table], { lock: locks?.inner, isGuarded })
+  const rows = selectRows(tables, { joined: [] }, { table, conditions: [condition], engine })
   const count = countRows(condition).as('v0')
   if (limit === undefined && locks === undefined) return tables.build(rows.select(count))
   const ones = rows.select(sql<number>`1`.as('v0'))

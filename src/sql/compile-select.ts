@@ -12,7 +12,8 @@ import type { Parameter } from '../types/column-type.ts'
 import {
   type BuiltStatement, builderFor, statementBuilder, type StatementBuilder, type TableTokens
 } from './builder.ts'
-import { compileCondition, compileForm, isTrue, orderTerms, wrap } from './conditions.ts'
+import { compileCondition, compileForm, findFirst, isTrue, orderTerms, wrap } from './conditions.ts'
+import { haveGuard } from '../plan/guard.ts'
 import type { Statement, Template } from './statement.ts'
 
 /**
@@ -20,13 +21,14 @@ import type { Statement, Template } from './statement.ts'
  * in the order of the plan and read by position.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
-  const { table, condition, page, order, sequence } = plan
+  const { table, condition, page, order, sequence, isGuarded } = plan
   const cells = cellsOf(plan)
   const locks = locksOf(table, plan.lock, engine)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner })
+  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, {
+    table,
     index: forced?.index,
     order: forced?.order ?? order,
     sequence,
@@ -54,7 +56,8 @@ export const selectCells = (
 export function selectRows (
   tables: StatementBuilder,
   { joined }: Pick<Cells, 'joined'>,
-  { index, order = [], sequence, conditions, related = [], beside, own = tables.at(0), engine }: {
+  { table, index, order = [], sequence, conditions, related = [], beside, own = tables.at(0), engine }: {
+    readonly table: Table
     readonly index?: Index | undefined
     readonly order?: readonly Order[]
     readonly sequence?: SelectPlan['sequence']
@@ -67,27 +70,37 @@ export function selectRows (
     readonly own?: TableTokens
   }
 ) {
+  const { first, left } = findFirst(own, table, [...related, ...conditions])
   let query = tables.isAlone && index === undefined
     ? tables.db.selectFrom('t')
-    : tables.db.selectFrom(tables.from(0, index))
+    : tables.db.selectFrom(tables.from(0, index, first))
   if (beside !== undefined) query = query.innerJoin(beside.rows, (join) => join.on(beside.on)) as typeof query
   for (const [each, { member, parent }] of joined.entries()) {
-    const on = compileOn(member, tables.at(each + 1), tables.at(parent))
-    query = query.leftJoin(tables.from(each + 1), (join) => join.on(on)) as typeof query
+    const other = tables.at(each + 1)
+    const { first, left } = findFirst(other, member.table, [member.condition])
+    const on = compileOn(member, left, other, tables.at(parent))
+    query = query.leftJoin(tables.from(each + 1, undefined, first), (join) => join.on(on)) as typeof query
   }
-  for (const condition of related) query = query.where(tables.relate(compileCondition(condition, own)))
-  for (const condition of conditions) if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
+  for (const condition of left) {
+    if (related.includes(condition)) query = query.where(tables.relate(compileCondition(condition, own)))
+    else if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
+  }
   for (const term of termsOf(order, tables, { joined }, engine)) query = query.orderBy(term)
   return sequence === undefined ? query : query.orderBy(positionIn(sequence, own))
 }
 
-/** With its filters and rules. `outer`: the table whose rows have it. */
-function compileOn ({ on, condition }: OneMember, other: TableTokens, outer: TableTokens): Expression<SqlBool> {
+/** `conditions`: its filters and rules. `outer`: the table whose rows have it. */
+function compileOn (
+  { on }: OneMember,
+  conditions: readonly Condition[],
+  other: TableTokens,
+  outer: TableTokens
+): Expression<SqlBool> {
   // the column on the left decides the collation on SQLite
   const pairs: Array<Expression<unknown>> = on.map(
     (pair) => sql`${sql.ref(other.token(pair.other))} = ${sql.ref(outer.token(pair.column))}`
   )
-  if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
+  for (const condition of conditions) if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
   return sql<SqlBool>`${sql.join(pairs, sql` and `)}`
 }
 
@@ -125,9 +138,10 @@ function computeRelated (
   const conditions = on.map((pair): Expression<unknown> =>
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref(own.outer(pair.column))}`)
   )
-  if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
+  const { first, left } = findFirst(other, table, [condition])
+  for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
   const value = compute(column, engine, other)
-  return sql`(select ${value} from ${other.from} where ${sql.join(conditions, sql` and `)})`
+  return sql`(select ${value} from ${other.from(first)} where ${sql.join(conditions, sql` and `)})`
 }
 
 /** `passes`: whether a row satisfies its condition, if that is computed elsewhere. */
@@ -266,9 +280,10 @@ export const withLock = <Q extends { modifyEnd (clause: RawBuilder<unknown>): Q 
 ): Q => locks === undefined ? query : query.modifyEnd(locks.rows)
 
 export function describeCells (
-  { table, cells, conditions, order = [], engine }: {
+  { table, cells, conditions, order = [], engine, isGuarded }: {
     readonly table: Table
     readonly cells: Cells
+    readonly isGuarded: true | undefined
     /** The order of the rows, whose aggregates need the tables of their members. */
     readonly order?: readonly Order[]
     readonly conditions: readonly Condition[]
@@ -289,6 +304,7 @@ export function describeCells (
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
     readsView: haveView(read),
+    isGuardable: isGuarded !== true && haveGuard(read),
     confirmations: confirmationsOf(engine, read)
   }
 }

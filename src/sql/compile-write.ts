@@ -4,15 +4,19 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import type { Assignment, DeletePlan, UpdatePlan } from '../plan/plan.ts'
-import { findSearchKey } from '../plan/row-keys.ts'
+import { findSearchKey, findUniqueIndex } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
-import { bind, compileCondition, compileForm } from './conditions.ts'
-import { type BuiltStatement, builderFor, queriesOn, type Rows, type TableBuilder, textOf } from './builder.ts'
+import { bind, compileCondition, compileForm, findFirst } from './conditions.ts'
+import {
+  type BuiltStatement, builderFor, type ColumnToken, EVERY_ROW, queriesOn, type Rows, type TableBuilder, textOf
+} from './builder.ts'
+import { locksOf } from './compile-select.ts'
+import { guardOf } from '../plan/guard.ts'
 
 const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
   Object.fromEntries(
-    assignments.map((assignment) => [builder.token(assignment.column), newValue(assignment, builder)])
+    assignments.map((assignment) => [builder.bare(assignment.column), newValue(assignment, builder)])
   )
 
 /** It names the table, because an upsert also has the columns of the given row. */
@@ -20,7 +24,7 @@ export function newValue ({ column, parameter, operator }: Assignment, builder: 
   const texts = operator === undefined ? undefined : operatorSql(column, operator)
   return texts === undefined
     ? bind(parameter)
-    : compileForm(texts, { column: sql.ref(`t.${builder.token(column)}`), given: parameter })
+    : compileForm(texts, { column: sql.ref(builder.outer(column)), given: parameter })
 }
 
 /**
@@ -38,12 +42,11 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
  */
 export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement {
   const { table, assignments, condition, limit } = plan
-  const builder = builderFor(engine, table)
-  const { db, build, token } = builder
-  if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
-    const { rows, matching } = joinFound(plan, builder)
-    const set = assignments.map((each) => sql`${sql.ref(`t.${token(each.column)}`)} = ${newValue(each, builder)}`)
-    return build(sql`update ${rows} on ${matching} set ${sql.join(set)}`)
+  const builder = changeBuilder(plan, engine)
+  const { db, build, bare, outer } = builder
+  if (mustFind(plan, engine)) {
+    const set = assignments.map((each) => sql`${sql.ref(outer(each.column))} = ${newValue(each, builder)}`)
+    return build(sql`update ${joinFound(plan, builder)} set ${sql.join(set)}`)
   }
   const target =
     table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
@@ -53,7 +56,7 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
     !skipsUnchanged(table, assignments)
       ? update
       : update.where(({ ref }) => anyOf(assignments.map((each) =>
-        sql<boolean>`${ref(token(each.column))} is not ${newValue(each, builder)} collate binary`)))
+        sql<boolean>`${ref(bare(each.column) as ColumnToken)} is not ${newValue(each, builder)} collate binary`)))
   )
 }
 
@@ -77,37 +80,41 @@ export const skipsUnchanged = (
 ): boolean =>
   table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
-/** More rows than a table has. */
-const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
+const changeBuilder = ({ table, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): TableBuilder =>
+  builderFor(engine, table, { isGuarded, lock: isGuarded && locksOf(table, 'update', engine)?.inner })
+
+/** Servers use no full-text index in an update or delete, which would lock every row. */
+const mustFind = ({ table, condition, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): boolean =>
+  (isGuarded === true && guardOf(table) !== undefined) ||
+  (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0)
 
 /**
- * `<table> join (select <key> from <table> where … limit n for update) as found`, and the equality of the keys. Servers
- * use no full-text index in an update or delete, which would lock every row. With LIMIT they find all rows before they
- * change one.
+ * `(select <key> from <table> where … limit n for update) as found straight_join <table> on <same key>`: with LIMIT,
+ * servers find all rows before they change one.
  */
 function joinFound (
   { table, condition, limit }: UpdatePlan | DeletePlan,
   builder: TableBuilder
-) {
-  const { db, token } = builder
+): RawBuilder<unknown> {
+  const { db, bare, outer, token, from, indexToken } = builder
   const key = findSearchKey(table) as readonly Column[]
   const alias = table.name.toLowerCase() === 'found' ? 'found_' : 'found'
-  const found = db.selectFrom('t').select(key.map(token)).where(compileCondition(condition, builder))
-    .limit(limit ?? EVERY_ROW)
-  const pairs = key.map((column) => sql`${sql.ref(`t.${token(column)}`)} = ${sql.ref(`${alias}.${token(column)}`)}`)
-  return {
-    rows: sql`${sql.table('t')} join ${found.modifyEnd(sql`for update`)} as ${sql.id(alias)}`,
-    matching: sql.join(pairs, sql` and `)
-  }
+  const { first, left } = findFirst(builder, table, [condition])
+  let rows = db.selectFrom(from(0, undefined, first)).select(key.map((column) => token(column) as ColumnToken))
+  for (const each of left) rows = rows.where(compileCondition(each, builder))
+  const found = rows.limit(limit ?? EVERY_ROW).modifyEnd(sql`for update`)
+  const pairs = key.map((column) => sql`${sql.ref(outer(column))} = ${sql.ref(`${alias}.${bare(column)}`)}`)
+  const index = findUniqueIndex(table, key)
+  const hint = index === undefined ? sql`` : sql` force index (${sql.id(indexToken(index))})`
+  return sql`${found} as ${sql.id(alias)} straight_join ${sql.table('t')}${hint} on ${sql.join(pairs, sql` and `)}`
 }
 
 /** `delete from <table> where …` */
 export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement {
-  const { table, condition, limit } = plan
-  const builder = builderFor(engine, table)
-  if (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0) {
-    const { rows, matching } = joinFound(plan, builder)
-    return builder.build(sql`delete ${sql.table('t')} from ${rows} on ${matching}`)
+  const { condition, limit } = plan
+  const builder = changeBuilder(plan, engine)
+  if (mustFind(plan, engine)) {
+    return builder.build(sql`delete ${sql.table('t')} from ${joinFound(plan, builder)}`)
   }
   const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
   return builder.build(limit === undefined ? query : query.limit(limit))

@@ -2,9 +2,11 @@ import {
   type AliasableExpression, type Expression, expressionBuilder, type ExpressionBuilder, type RawBuilder, sql,
   type SqlBool
 } from 'kysely'
-import type { Column } from '../catalog/catalog.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
+import { divide } from '../plan/filters/early.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
+import { guardOf } from '../plan/guard.ts'
 import type { Hole } from '../plan/holes.ts'
 import {
   type At, type Condition, type Exists, type Given, type InsideOrder, isInside, isRelevance, type JsonPart,
@@ -14,7 +16,7 @@ import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
   type ScalarInside, type Value, type Wrapping
 } from '../types/column-type.ts'
-import type { ColumnToken, Rows, TableTokens } from './builder.ts'
+import type { ColumnToken, FirstFound, Rows, TableTokens } from './builder.ts'
 
 const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
 
@@ -122,6 +124,18 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
   }
+}
+
+/** What is found first in a statement whose rows are guarded (src/plan/guard.ts), and the conditions that are left. */
+export function findFirst (
+  { isGuarded, bare }: Pick<TableTokens, 'isGuarded' | 'bare'>,
+  table: Table,
+  conditions: readonly Condition[]
+): { readonly first?: FirstFound, readonly left: readonly Condition[] } {
+  const guard = isGuarded ? guardOf(table) : undefined
+  if (guard === undefined) return { left: conditions }
+  const [early, left] = divide(conditions)
+  return { first: { ...guard, where: compileCondition({ kind: 'and', conditions: early }, { token: bare }) }, left }
 }
 
 function compareColumns (
@@ -323,10 +337,11 @@ function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBo
   const conditions: Array<Expression<unknown>> = on.map((pair) =>
     other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
   )
-  if (!isTrue(condition)) conditions.push(compileCondition(condition, other))
+  const { first, left } = findFirst(other, table, [condition])
+  for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
   const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
   const all = sql.join(conditions, sql` and `)
-  const found = sql`(select 1 from ${other.from} where ${all} limit 1${skipped}${other.lock})`
+  const found = sql`(select 1 from ${other.from(first)} where ${all} limit 1${skipped}${other.lock})`
   return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 
@@ -342,12 +357,15 @@ function compileInList (
   const other = (add as TableTokens['add'])(table, undefined)
   const own = on.map(({ column }) => sql.ref((outer as TableTokens['outer'])(column)))
   const theirs = on.map((pair) => sql.ref(other.token(pair.other)))
-  const where = isTrue(condition) ? sql`` : sql` where ${compileCondition(condition, other)}`
+  const { first, left } = findFirst(other, table, [condition])
+  const where = left.every(isTrue)
+    ? sql``
+    : sql` where ${sql.join(left.map((each) => compileCondition(each, other)), sql` and `)}`
   const counted = offset === undefined
     ? sql``
     : sql` group by ${sql.join(on.map((pair, index) => sql`${theirs[index]}${collationOf(pair)}`))} having count(*) > ${
       offset}`
-  const from = sql`from ${other.from}${where}${counted}${other.lock}`
+  const from = sql`from ${other.from(first)}${where}${counted}${other.lock}`
   const names = on.map((_, index) => sql.id(`v${index}`))
   const derived = sql`select distinct ${sql.join(theirs.map((each, index) => sql`${each} as ${names[index]}`))} ${from}`
   const rows = isInner === true && table.kind === 'view'

@@ -15,7 +15,7 @@ import { type BuiltStatement, statementBuilder, type TableTokens } from './build
 import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import type { Statement, Template } from './statement.ts'
+import { type Statement, type Template, withGuard } from './statement.ts'
 
 /** Values of some rows, with the id by which their related rows are recognized. */
 export interface OnValues {
@@ -57,6 +57,7 @@ interface Part<M extends ListMember = ListMember> {
   readonly parameters: readonly Cell[]
   readonly member: M
   readonly lock: RowLock
+  readonly isGuarded?: true
 }
 
 interface Compiling {
@@ -75,13 +76,23 @@ export function * compileRelated (
   { engine, counts, lock }: Compiling
 ): Generator<Statement, void> {
   const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
-  const { key, values: partValues } = keyOf(part)
-  const template = findTemplate(part, { counts, key, engine }, describePart)
-  const memberValues = partValues.slice(part.parameters.length)
-  const length = fill(template, partValues).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
-  for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
+  const prepare = (part: Part) => {
+    const { key, values } = keyOf(part)
+    return { template: findTemplate(part, { counts, key, engine }, describePart), values }
+  }
+  const compile = (
+    { template, values: partValues }: ReturnType<typeof prepare>,
+    some: readonly OnValues[]
+  ): Statement => {
+    const memberValues = partValues.slice(part.parameters.length)
     const parameters = some.flatMap(({ id, values }) => fill(template, [id, ...values, ...memberValues]))
-    yield { ...template, ...unite(template, some.length, engine), parameters, isUnion: true }
+    return { ...template, ...unite(template, some.length, engine), parameters, isUnion: true }
+  }
+  const prepared = prepare(part)
+  const { template, values } = prepared
+  const length = fill(template, values).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
+  for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
+    yield withGuard(compile(prepared, some), () => compile(prepare({ ...part, isGuarded: true }), some))
   }
 }
 
@@ -134,28 +145,33 @@ export function compileFirst (
     member,
     lock
   }
-  const { key, values } = keyOf(first)
-  const template = findTemplate(first, { counts, key, engine: 'mysql' }, describeFirst)
-  return { ...template, parameters: fill(template, values) }
+  const compile = (first: First): Statement => {
+    const { key, values } = keyOf(first)
+    const template = findTemplate(first, { counts, key, engine: 'mysql' }, describeFirst)
+    return { ...template, parameters: fill(template, values) }
+  }
+  return withGuard(compile(first), () => compile({ ...first, isGuarded: true }))
 }
 
-function describeFirst ({ table, parameters, limit, member, lock }: First): Template {
+function describeFirst ({ table, parameters, limit, member, lock, isGuarded }: First): Template {
   const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, 'mysql')
-  const tables = statementBuilder('mysql', tablesIn(table, cells), { lock: locks?.inner })
+  const tables = statementBuilder('mysql', tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
   const value = sql.ref(tables.at(0).token(other)).as('v0')
   const related = selectRows(tables, cells, {
+    table,
     index: index?.index,
     conditions: [among, condition],
     order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order],
     engine: 'mysql'
   }).select([value, ...selectCells(tables, cells, 1)]).limit(limit)
+  const built = tables.build(withLock(related, locks))
   return withFirstColumn(
     other,
-    describeCells({ table, cells, conditions: [condition], engine: 'mysql' }, tables.build(withLock(related, locks)))
+    describeCells({ table, cells, conditions: [condition], engine: 'mysql', isGuarded }, built)
   )
 }
 
@@ -166,30 +182,33 @@ const withFirstColumn = (column: Column, template: Template): Template => ({
 })
 
 /** Its first cell is the id of the values to which a row is related. */
-export function describeMember (member: ListMember, engine: Engine, built: BuiltStatement): Template {
+function describeMember (
+  { member, isGuarded }: Pick<Part, 'member' | 'isGuarded'>,
+  engine: Engine,
+  built: BuiltStatement
+): Template {
   const { table, condition } = member
   return withFirstColumn(
     VALUE_ID,
-    describeCells({ table, cells: cellsOf(member), conditions: [condition], engine }, built)
+    describeCells({ table, cells: cellsOf(member), conditions: [condition], engine, isGuarded }, built)
   )
 }
 
-const describePart = (part: Part, engine: Engine): Template =>
-  describeMember(part.member, engine, buildPart(part, engine))
+const describePart = (part: Part, engine: Engine): Template => describeMember(part, engine, buildPart(part, engine))
 
 /**
  * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
  * from …`
  */
-function buildPart ({ member, lock, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
+function buildPart ({ member, lock, isGuarded, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, engine)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner })
+  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
-  const rows = { index: index?.index, related, conditions: [condition], engine }
+  const rows = { table, index: index?.index, related, conditions: [condition], engine }
   const idColumn = sql<Parameter>`${id}`.as('v0')
   if (member.kind === 'computed') {
     const selected = [idColumn, ...computedCells(member, engine, tables.at(0))]
@@ -244,6 +263,7 @@ interface AtOnce {
   readonly member: ListMember
   /** Unlike the key of a part of a UNION. */
   readonly isAtOnce: true
+  readonly isGuarded?: true
 }
 
 /**
@@ -260,15 +280,18 @@ export function * compileAtOnce (
   const sizes = { parameters: 1 + 2 * member.on.length, length: 0, times: 2, room: MAX_PARAMETERS - own }
   for (const some of divide(onValues, sizes)) {
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
+    const compile = (plan: AtOnce): Statement => {
+      const { key, values } = keyOf(plan)
+      const template = findTemplate(plan, { counts, key, engine }, describeAtOnce)
+      return { ...template, parameters: fill(template, values) }
+    }
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
-    const { key, values } = keyOf(plan)
-    const template = findTemplate(plan, { counts, key, engine }, describeAtOnce)
-    yield { ...template, parameters: fill(template, values) }
+    yield withGuard(compile(plan), () => compile({ ...plan, isGuarded: true }))
   }
 }
 
 const describeAtOnce = (plan: AtOnce, engine: Engine): Template => ({
-  ...describeMember(plan.member, engine, buildAtOnce(plan, engine)),
+  ...describeMember(plan, engine, buildAtOnce(plan, engine)),
   // through a derived table, as through a UNION
   isUnion: true
 })
@@ -281,7 +304,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   const { member } = plan
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { isAlone: false })
+  const tables = statementBuilder(engine, tablesIn(table, cells), { isAlone: false, isGuarded: plan.isGuarded })
   const own = tables.at(0)
   const width = on.length + 1
   const operands = columnsOf(own)
@@ -299,6 +322,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   })
   const values = sql<object>`(${listValues(on, plan.parameters, engine)})`.as('k')
   const related = selectRows(tables, cells, {
+    table,
     index: index?.index,
     beside: { rows: values, on: sql<SqlBool>`${sql.join(pairs, sql` and `)}` },
     conditions: [condition],

@@ -22,7 +22,8 @@ import type { BuiltStatement } from './builder.ts'
 import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
-import { Slot, type Template, type Statement } from './statement.ts'
+import { haveGuard } from '../plan/guard.ts'
+import { Slot, type Template, type Statement, withGuard } from './statement.ts'
 
 /** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
@@ -280,7 +281,10 @@ export function compileStatement (
 ): Statement {
   const { key, values } = keyOf(plan)
   const template = findTemplate(plan, { counts, key, engine }, describe)
-  const statement = { ...template, parameters: fill(template, values) }
+  const guarded = (): Statement => compileStatement({ ...plan, isGuarded: true }, engine, counts)
+  // a write that fails half way cannot be undone
+  if (template.isGuardable === true && isChange(plan) && !factsOf(plan.table).hasTransactions) return guarded()
+  const statement = withGuard({ ...template, parameters: fill(template, values) }, guarded)
   return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
 }
 
@@ -326,21 +330,22 @@ function compileNumber (table: Table, sql: string): Statement {
   }
 }
 
+const isChange = (plan: CompiledPlan): plan is UpdatePlan | DeletePlan =>
+  plan.verb === 'update' || plan.verb === 'delete'
+
 function describe (plan: CompiledPlan, engine: Engine): Template {
   const { verb, condition } = plan
   const built = buildStatement(plan, engine)
   if (verb === 'select' && plan.groups === undefined) {
     const conditions = [condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]
-    const { table, order } = plan
-    return describeCells({ table, cells: cellsOf(plan), conditions, order, engine }, built)
+    const { table, order, isGuarded } = plan
+    return describeCells({ table, cells: cellsOf(plan), conditions, order, engine, isGuarded }, built)
   }
   const table = statementTable(plan.table)
   const groups = verb === 'select' ? plan.groups : undefined
   const grouped = groups === undefined ? [] : groupTables(groups)
   const related = [...existsIn(condition).map((exists) => exists.table), ...grouped]
   const columns = verb === 'select' ? plan.columns : verb === 'count' ? COUNT : NONE
-  // needed only for tables without transactions
-  const isChange = verb === 'update' || verb === 'delete'
   return {
     verb: verb === 'count' ? 'select' : verb,
     table,
@@ -351,9 +356,11 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     },
     assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
-    isSingle: isChange && !factsOf(table).hasTransactions && isSingleRow(plan),
+    // needed only for tables without transactions
+    isSingle: isChange(plan) && !factsOf(table).hasTransactions && isSingleRow(plan),
     isSearch: matchesIn(plan.condition).length > 0,
-    isRelated: isChange && related.length > 0,
-    readsView: haveView([table, ...related])
+    isRelated: isChange(plan) && related.length > 0,
+    readsView: haveView([table, ...related]),
+    isGuardable: plan.isGuarded !== true && haveGuard([plan.table, ...related])
   }
 }

@@ -33,6 +33,8 @@ export interface CompiledStatement {
   /** What a statement that is about no table does, for messages. */
   readonly does?: string | undefined
   readonly readsView?: boolean | undefined
+  /** It uses a table for which there is a second form (src/plan/guard.ts). */
+  readonly isGuardable?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   /** The rows may come from a UNION, whose columns are sent with other types. */
@@ -71,7 +73,16 @@ export interface Statement extends CompiledStatement {
    * for one row; the parameters are the values of `assigned` for each row, followed by those after the row in the text.
    */
   readonly rows?: number | undefined
+  /** The second form, for a statement that a value has made fail. */
+  readonly guarded?: (() => Statement) | undefined
 }
+
+/** `guarded`: compiles the second form. */
+export const withGuard = (statement: Statement, guarded: () => Statement): Statement =>
+  statement.isGuardable === true ? { ...statement, guarded } : statement
+
+/** For a statement that must not fail half way. */
+export const guardedFirst = (statement: Statement): Statement => statement.guarded?.() ?? statement
 
 /** The value that an insert or update gives to a column; undefined if it gives none. */
 export function findAssigned (
@@ -89,7 +100,13 @@ export function withoutForeignKeys (statement: Statement): Statement {
   const change = (text: string): string =>
     text.replace(WRITE, '/*M! set statement foreign_key_checks = 0 for */ $1 /*+ set_var(foreign_key_checks = 0) */')
   const [first = '', ...rest] = statement.pieces
-  return { ...statement, sql: change(statement.sql), pieces: [change(first), ...rest] }
+  const { guarded } = statement
+  return {
+    ...statement,
+    sql: change(statement.sql),
+    pieces: [change(first), ...rest],
+    ...guarded && { guarded: () => withoutForeignKeys(guarded()) }
+  }
 }
 
 /**

@@ -242,7 +242,7 @@ await tap.test('$match', async (t) => {
       const [update = ''] = statements()
       if (engine !== 'sqlite') {
         t.match(
-          update, /^update `docs` join \(select `id` from `docs` where match\(.*limit \d+ for update\)/
+          update, /^update \(select `id` from `docs` .*where match\(.*limit \d+ for update\) as `found` straight_join `docs`/
         )
       }
       t.same((await post('docs', {

@@ -9,7 +9,7 @@ import {
   definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, TableDefinitions
 } from './definitions.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
-import { isLost, isRefusedByPlugin, type MysqlError } from './errors.ts'
+import { isLost, isRefusedByPlugin, type MysqlError, toServiceError } from './errors.ts'
 import {
   killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, warnsOfRest
 } from './failure.ts'
@@ -64,6 +64,11 @@ export interface StatementRequest {
 
 type StatementRun = Run<StatementRequest, SessionOwner>
 
+/** A value that a row computes has made the statement fail. */
+const mayBeHidden = (error: MysqlError, statement: Statement): boolean =>
+  statement.guarded !== undefined &&
+  (toServiceError(error, statement) as Partial<ServiceError>).code === 'VALUE_OUT_OF_RANGE'
+
 /** Returns the session to its owner. @throws Retryable or StaleCatalog; what the sink throws */
 export function runStatement (run: StatementRun): Promise<StatementResult> {
   return new Promise((resolve, reject) => new Execution(run, resolve, reject).start())
@@ -71,7 +76,7 @@ export function runStatement (run: StatementRun): Promise<StatementResult> {
 
 /** Every request has one: few objects, and callbacks instead of promises. */
 class Execution {
-  readonly #run: StatementRun
+  #run: StatementRun
   readonly #resolve: (result: StatementResult) => void
   readonly #reject: (error: unknown) => void
   /** Runs before the request: sets the isolation, or is a confirmation. */
@@ -245,11 +250,25 @@ class Execution {
     if (error === null || !session.open) return this.#giveBack(error, ok)
     // in a transaction the server is not asked, because the ROLLBACK returns the same warning
     const mayLeaveRest = transaction === undefined && this.#before === undefined && firesTrigger(statement)
-    if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#giveBack(error, ok)
-    this.#ask(error, mayLeaveRest).then(() => this.#giveBack(error, ok), () => {
+    if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#guardOrGiveBack(error, ok)
+    this.#ask(error, mayLeaveRest).then(() => this.#guardOrGiveBack(error, ok), () => {
       this.#tell(error, ok)
       pool.discard(session)
     })
+  }
+
+  /** The refused statement has changed nothing: a row that it must not show may be the reason. */
+  #guardOrGiveBack (error: MysqlError, ok: OkPacket | undefined): void {
+    const { session, request, request: { statement, stream } } = this.#run
+    const isFirst = this.#before === undefined && this.#stop === undefined && stream === undefined
+    const guarded = isFirst && this.#failure === undefined && session.open && mayBeHidden(error, statement)
+      ? statement.guarded?.()
+      : undefined
+    if (guarded === undefined) return this.#giveBack(error, ok)
+    session.memory.free()
+    this.#run = { ...this.#run, request: { ...request, statement: guarded } }
+    this.#ended = false
+    this.#send()
   }
 
   /** Facts that the error does not contain. */

@@ -248,6 +248,7 @@ function toColumn (row: Row, { isView, names, jsonChecks, isMariadb, lastTimesta
     declaration: json ? 'json' : declaration,
     nullable: nullable === 'YES',
     generated,
+    ...(/virtual generated/i.test(extra) && { virtual: true as const }),
     ...(charset !== null && collation !== null && { charset, collation }),
     ...(/on update/i.test(extra) && { onUpdate: true }),
     autoIncrement,
