@@ -7,8 +7,9 @@ import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
+import { createCatalogStore } from './catalog-cache.ts'
 import { RunningRequests, type StreamLimits, Streams } from './running.ts'
-import { createCatalogStore, BrokenDefinitions } from './stale-catalog.ts'
+import { BrokenDefinitions } from './stale-catalog.ts'
 
 export interface Database extends KeyedDatabase {
   readonly statementCounts: StatementCounts

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
-import { createCatalogStore } from '../../src/databases/stale-catalog.ts'
+import { createCatalogStore } from '../../src/databases/catalog-cache.ts'
 import { stoppedClock } from '../support/clock.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
