@@ -1,4 +1,8 @@
-/** Opens the configured databases, keeps their catalogs in `app.rowQueryDatabases`, and closes them with the app. */
+/**
+ * The cache of the introspected schema: each configured database with its tables, columns and keys
+ * (src/databases/catalog-cache.ts), so that requests are planned without asking the database. Also opens the databases,
+ * and closes them with the app.
+ */
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Database, WriteHook } from '../src/databases/database.ts'
@@ -7,7 +11,7 @@ import type { ResponseBudget } from '../src/response/budget.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The configured databases by name. Each has the cache of its catalog. */
+    /** The configured databases by name. `getCatalog` of each answers from the cache. */
     rowQueryDatabases: ReadonlyMap<string, Database>
   }
 }
@@ -17,7 +21,7 @@ declare module 'fastify' {
  * file cannot be opened
  */
 export default fp(
-  async function catalogs (app: FastifyInstance, { databases: configs, budget, onWrite }: {
+  async function schemaCache (app: FastifyInstance, { databases: configs, budget, onWrite }: {
     readonly databases: readonly DatabaseConfig[]
     readonly budget: ResponseBudget
     /** Called in the transaction of each write. */
@@ -29,5 +33,5 @@ export default fp(
       await Promise.all(Array.from(databases.values(), (database) => database.close()))
     })
   },
-  { name: 'row-query-catalogs' }
+  { name: 'row-query-schema-cache' }
 )

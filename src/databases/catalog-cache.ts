@@ -59,7 +59,7 @@ const SECOND_AFTER = 1000
  * readings lack is gone. Until then, the table stays in the catalog as it was or, if `refresh` was called for the
  * reading, because a statement has failed, is one of the missing ones.
  */
-export function createCatalogStore ({
+export function createCatalogCache ({
   load,
   interval,
   onError,

@@ -7,7 +7,7 @@ import { inPieces } from '../in-pieces.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
-import { createCatalogStore } from './catalog-cache.ts'
+import { createCatalogCache } from './catalog-cache.ts'
 import { RunningRequests, type StreamLimits, Streams } from './running.ts'
 import { BrokenDefinitions } from './stale-catalog.ts'
 
@@ -102,7 +102,7 @@ export function createDatabase ({
   })
   const running = new RunningRequests()
   const watchers: Array<(catalog: Catalog) => void> = []
-  const store = createCatalogStore({
+  const cache = createCatalogCache({
     onRead: (catalog) => { for (const watcher of watchers) watcher(catalog) },
     load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),
     interval: refreshInterval,
@@ -121,17 +121,17 @@ export function createDatabase ({
     keysInUse: new KeysInUse(),
     keyCleanUp,
     onWrite,
-    getCatalog: store.current,
-    latestCatalog: store.latest,
+    getCatalog: cache.current,
+    latestCatalog: cache.latest,
     watch (watcher) {
       watchers.push(watcher)
-      const catalog = store.latest()
+      const catalog = cache.latest()
       if (catalog !== undefined) watcher(catalog)
     },
-    refresh: store.refresh,
-    look: store.look,
+    refresh: cache.refresh,
+    look: cache.look,
     async close () {
-      store.stop()
+      cache.stop()
       keyCleanUp.stop()
       await running.ended(closeTimeout)
       await dialect.close()

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCatalog, type Catalog } from '../../src/catalog/catalog.ts'
-import { createCatalogStore } from '../../src/databases/catalog-cache.ts'
+import { createCatalogCache } from '../../src/databases/catalog-cache.ts'
 import { stoppedClock } from '../support/clock.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 function createManualStore (interval = HOUR) {
   const answers: Array<PromiseWithResolvers<Catalog>> = []
   const errors: unknown[] = []
-  const store = createCatalogStore({
+  const store = createCatalogCache({
     load: () => {
       const answer = Promise.withResolvers<Catalog>()
       answers.push(answer)
@@ -36,7 +36,7 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
   const state = { tables, readings: 0, isDown: false }
   const errors: unknown[] = []
   const told: string[] = []
-  const store = createCatalogStore({
+  const store = createCatalogCache({
     load: async () => {
       state.readings++
       if (state.isDown) throw new Error('down')

@@ -1,7 +1,7 @@
 /** Views whose definition is right, broken or mended, and the databases of an app. */
 import Fastify from 'fastify'
 import t from 'tap'
-import catalogs from '../../plugins/schema-cache.ts'
+import schemaCache from '../../plugins/schema-cache.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { UNLIMITED } from '../../src/response/budget.ts'
 import { movableClock } from '../support/clock.ts'
@@ -100,7 +100,7 @@ await onEachEngine(t, 'the plugin of the catalogs opens databases for an app, an
   'closes them with it', { schema: { mysql: words, sqlite: words } }, async (t, { url }) => {
   const app = Fastify()
   t.teardown(() => app.close())
-  await app.register(catalogs, {
+  await app.register(schemaCache, {
     databases: resolveSettings({ databases: { shop: { url } } }).databases, budget: UNLIMITED, onWrite: undefined
   })
   const shop = app.rowQueryDatabases.get('shop')
@@ -113,7 +113,7 @@ await onEachEngine(t, 'the plugin of the catalogs opens databases for an app, an
 t.test('an app whose SQLite file is missing does not start', async (t) => {
   const app = Fastify()
   const { databases } = resolveSettings({ databases: { shop: { url: 'sqlite:/nowhere/shop.db' } } })
-  await t.rejects(async () => { await app.register(catalogs, { databases, budget: UNLIMITED, onWrite: undefined }) }, {
+  await t.rejects(async () => { await app.register(schemaCache, { databases, budget: UNLIMITED, onWrite: undefined }) }, {
     name: 'ConfigError', message: /\/nowhere\/shop\.db does not exist/
   })
   await app.close()
