@@ -113,9 +113,10 @@ await onEachEngine(t, 'the plugin of the catalogs opens databases for an app, an
 t.test('an app whose SQLite file is missing does not start', async (t) => {
   const app = Fastify()
   const { databases } = resolveSettings({ databases: { shop: { url: 'sqlite:/nowhere/shop.db' } } })
-  await t.rejects(async () => { await app.register(schemaCache, { databases, budget: UNLIMITED, onWrite: undefined }) }, {
-    name: 'ConfigError', message: /\/nowhere\/shop\.db does not exist/
-  })
+  await t.rejects(
+    async () => { await app.register(schemaCache, { databases, budget: UNLIMITED, onWrite: undefined }) },
+    { name: 'ConfigError', message: /\/nowhere\/shop\.db does not exist/ }
+  )
   await app.close()
 })
 
