@@ -1,5 +1,5 @@
 /**
- * Reads and parses request bodies, which each route checks against its schema. Refuses with 400, 413 and 415, and with
+ * Reads and parses bodies of JSON, which each route checks against its schema. Refuses with 400, 413 and 415, and with
  * 503 if there is no memory for a body.
  */
 import { isUtf8 } from 'node:buffer'
@@ -9,7 +9,7 @@ import { principalOf } from '../src/access/grant.ts'
 import type { Settings } from '../src/config/settings.ts'
 import { hashBody } from '../src/idempotency/run-once.ts'
 import type {} from './auth.ts' // declares request.rowQueryGrant
-import { describeTypes, findImportFormat, IMPORT_TYPES, isGzip, toImportBody } from '../src/http/import-request.ts'
+import { describeTypes, findImportFormat, isGzip } from '../src/http/import-request.ts'
 import type { NamedRequest } from '../src/named/definition.ts'
 import { lookOver } from '../src/json/exact-json.ts'
 import { parseBody } from '../src/request/check-body.ts'
@@ -32,7 +32,7 @@ declare module 'fastify' {
   }
 }
 
-export default fp(async function body (
+export default fp(async function jsonBody (
   app: FastifyInstance, { bodyLimit, bodyMemory }: Pick<Settings, 'bodyLimit' | 'bodyMemory'>
 ) {
   const memory = new BodyMemory(bodyMemory)
@@ -65,17 +65,12 @@ export default fp(async function body (
       inOwnTurn(reservation.owner, () => reservation.hasLeft ? end(bodyIncomplete()) : end(undefined, bytes))
     })
   })
-  app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {
-    const body = toImportBody(request, payload)
-    if (body instanceof Error) done(body)
-    else done(null, body)
-  })
   // Fastify does not read a body without a Content-Type header, which the interface requires
   app.addHook('preValidation', (request, _reply, done) => {
     const hasNone = HAVE_BODIES.has(request.method) && request.body === undefined
     done(hasNone ? unsupportedMediaType(describeTypes(request)) : undefined)
   })
-}, { name: 'row-query-body' })
+}, { name: 'row-query-json-body' })
 
 const isImport = ({ headers, routeOptions: { config } }: FastifyRequest): boolean =>
   config.rowQueryImports === true && findImportFormat(headers) !== undefined

@@ -14,7 +14,7 @@ import { HttpClient } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
-import { handleImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
+import { acceptImports, handleImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, varyBy } from './http/query-method.ts'
 import { CONSISTENCY, findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
@@ -171,6 +171,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     ...ofTable,
     config: { ...shownInHost(app.prefix), rowQueryImports: true }
   }, handleTable)
+  acceptImports(app)
   delayContinue(app)
 
   const checkDatabase: onRequestHookHandler = (request, _reply, done) => {

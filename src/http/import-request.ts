@@ -20,7 +20,7 @@ const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
   ['application/x-ndjson', 'ndjson']
 ])
 
-export const IMPORT_TYPES: readonly string[] = [...FORMATS.keys()]
+const IMPORT_TYPES: readonly string[] = [...FORMATS.keys()]
 
 /** The setting `http.bodyTimeout` of the stand-alone server. */
 export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
@@ -74,8 +74,17 @@ function unpackIfPacked (payload: Readable, gunzip: Gunzip): Readable {
 
 const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
+/** Passes bodies of CSV and NDJSON on unread. Routes without imports refuse them with UNSUPPORTED_MEDIA_TYPE. */
+export function acceptImports (app: FastifyInstance): void {
+  app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {
+    const body = toImportBody(request, payload)
+    if (body instanceof Error) done(body)
+    else done(null, body)
+  })
+}
+
 /** Returns the body of an import, or UNSUPPORTED_MEDIA_TYPE (not thrown). */
-export function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
+function toImportBody (request: FastifyRequest, payload: Readable): ImportBody | Error {
   const { headers, raw, routeOptions: { config } } = request
   // one of the host app may fail before it is read, which nobody listens for yet
   if (payload !== raw) payload.on('error', () => {})
