@@ -124,13 +124,16 @@ function parse (text: string, wrong: (reason: string) => ServiceError): unknown 
 export interface Supplied { readonly value: unknown, readonly isText: boolean, readonly isDefault: boolean }
 
 /**
- * A list is one value of a JSON column, of which a parameter cannot be a part.
+ * A list is one value of a JSON column, of which a parameter cannot be a part, but for a list of values.
  * @throws INVALID_BODY at the list, for no value causes it
  */
 function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
   if (!Array.isArray(given) || !type.structured || !given.some((each) => each instanceof Parameter)) return given
+  if (LISTS.has(path.at(-1))) return given
   throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
 }
+
+const LISTS: ReadonlySet<unknown> = new Set(['$in', '$nin'])
 
 /** The parameters of one call, in the order of the request. */
 export class Parameters implements StandIns {

@@ -88,6 +88,8 @@ const others = {
   is_row: text({ verb: 'select', columns: ['id'], filters: { $is: { v } } }),
   is_json: text({ verb: 'select', columns: ['id'], filters: { $is: { j: v } } }),
   part_of_json: text({ verb: 'select', columns: ['id'], filters: { j: ['a', v] } }),
+  in_list: text({ verb: 'select', columns: ['id'], filters: { j: { $in: ['a', v] } }, orderBy: 'id' }),
+  not_in_list: text({ verb: 'select', columns: ['id'], filters: { j: { $nin: [v, 'a'] } }, orderBy: 'id' }),
   part_in_operations: {
     database: 'shop',
     parameters: { v: {} },
@@ -254,6 +256,17 @@ await on('a parameter is no part of a JSON value, which a list is for a JSON col
         (await call(service, name, `{"v":${value}}`)).json.error, { code: 'INVALID_BODY', details: [{ path }] },
       `${name} ${value}`
       )
+    }
+  }
+})
+
+await on('a parameter is a value of "$in" and "$nin" of a JSON column', async (t, service) => {
+  for (const [name, operator] of [['in_list', '$in'], ['not_in_list', '$nin']] as const) {
+    for (const value of ['"b"', '5', '[1]', '{"$gt":0}', '{"a":1}']) {
+      const body = `{"verb":"select","columns":["id"],"filters":{"j":{"${operator}":["a",${value}]}},"orderBy":"id"}`
+      const { status, text } = await service.post('source', body)
+      t.equal(status, 200)
+      t.equal((await call(service, name, `{"v":${value}}`)).text, text, `${name} ${value}`)
     }
   }
 })
