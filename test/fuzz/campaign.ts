@@ -5,14 +5,21 @@
  *     FUZZ_MINUTES=60     duration instead, approximately, for each file of this folder
  *     FUZZ_SEED=123       seed, as printed by a failure
  *     FUZZ_TABLE=texts    only this table
+ *     FUZZ_ENGINE=sqlite  only this engine
  */
 import fc, { type IAsyncProperty } from 'fast-check'
 import type { Test } from 'tap'
+import type { EngineName } from '../support/service.ts'
 
-const { FUZZ_BODIES = '20000', FUZZ_MINUTES, FUZZ_SEED = String(Date.now() % 1_000_000_000), FUZZ_TABLE } = process.env
+const {
+  FUZZ_BODIES = '20000', FUZZ_MINUTES, FUZZ_SEED = String(Date.now() % 1_000_000_000), FUZZ_TABLE, FUZZ_ENGINE
+} = process.env
 
 export const seed = Number(FUZZ_SEED)
 export const isWanted = (table: string): boolean => (FUZZ_TABLE ?? table) === table
+
+/** The engines of a file that runs on all of them; undefined for all. */
+export const only = FUZZ_ENGINE === undefined ? undefined : [FUZZ_ENGINE as EngineName]
 
 /** Runs of a property with one seed, which is enough to reproduce a failure. */
 const RUNS = 10
@@ -31,14 +38,16 @@ export interface Part<Value> {
   readonly sent: () => number
 }
 
+/** Whether a part that began then has sent its share. */
+export const isEnough = (start: number, sent: number, share = 1): boolean => FUZZ_MINUTES === undefined
+  ? sent >= Number(FUZZ_BODIES) * share
+  : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share
+
 /** Checks a property repeatedly, each time with the next seed, until enough bodies were sent. */
 export async function campaign<Value> (t: Test, { name, share, property, sent }: Part<Value>): Promise<void> {
   const start = Date.now()
-  const isEnough = (): boolean => FUZZ_MINUTES === undefined
-    ? sent() >= Number(FUZZ_BODIES) * share
-    : Date.now() - start >= Number(FUZZ_MINUTES) * 60_000 * share
   let current = seed
-  for (; !isEnough(); current++) {
+  for (; !isEnough(start, sent(), share); current++) {
     const { failed, errorInstance } = await fc.check(property, {
       seed: current, numRuns: RUNS, interruptAfterTimeLimit: SHRINKING
     })

@@ -155,13 +155,24 @@ export async function prepareTables ({ engine, url, post, sql }: Service): Promi
         weight: 1, arbitrary: arbitraries.get(column) as JsonTexts
       }).filter((value) => value !== 'null')])),
       kinds: new Map(Object.entries(own).map(([column, { kind }]) => [column, kind])),
-      reset: async () => {
-        await sql(`delete from ${name}`)
-        await sql(`insert into ${name} (${names.join()}) select ${names.join()} from ${name}_seed`)
-      }
+      reset: await createReset(sql, engine, name, [
+        `delete from ${name}`, `insert into ${name} (${names.join()}) select ${names.join()} from ${name}_seed`
+      ])
     })
   }
   return prepared
+}
+
+/** One transaction and, with MySQL, one round trip. */
+async function createReset (
+  sql: Service['sql'], engine: EngineName, name: string, statements: readonly string[]
+): Promise<() => Promise<void>> {
+  if (engine === 'sqlite') {
+    return async () => { for (const each of ['begin immediate', ...statements, 'commit']) await sql(each) }
+  }
+  const body = ['start transaction', ...statements, 'commit', ''].join('; ')
+  await sql(`create procedure reset_${name}() modifies sql data begin ${body}end`)
+  return async () => { await sql(`call reset_${name}()`) }
 }
 
 /** A value in the form of `data`. */

@@ -125,7 +125,7 @@ await onEachEngine(t, 'a token that only reads is refused where another one, who
 })
 
 await onEachEngine(t, 'on one session, 200 calls of one request at once have values of their own', {
-  only, schema, options, database: { pool: { size: 1, queue: 1000 } }
+  only, schema, options, database: { pool: { size: 1, queue: 1000, wait: 60_000 } }
 }, async (t, service) => {
   const all = Array.from({ length: 200 }, (_, index) => ({ id: index % 100, tenant: Math.floor(index / 3) % 2 + 1 }))
   const isOwn = ({ id, tenant }: { id: number, tenant: number }): boolean => id % 2 + 1 === tenant

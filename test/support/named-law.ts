@@ -44,10 +44,10 @@ const pathsOf = (tree: unknown, path: Path = []): Path[] => isTree(tree)
   })
   : []
 
-type Definition = RequestsOptions[string]
+export type Definition = RequestsOptions[string]
 
 /** As a configuration has it, which reads large integers as bigints; undefined if a number has no such form. */
-function toConfig (tree: unknown): any {
+export function toConfig (tree: unknown): any {
   if (JSON.isRawJSON(tree)) {
     const { rawJSON } = tree as unknown as { rawJSON: string }
     const number = Number(rawJSON)
@@ -59,7 +59,7 @@ function toConfig (tree: unknown): any {
   return isTree(tree) ? Object.fromEntries(Object.entries(tree).map(([key, value]) => [key, toConfig(value)])) : tree
 }
 
-function attempt<Value> (run: () => Value): Value | undefined {
+export function attempt<Value> (run: () => Value): Value | undefined {
   try {
     return run()
   } catch (error) {
@@ -68,7 +68,7 @@ function attempt<Value> (run: () => Value): Value | undefined {
   }
 }
 
-function toRequest (definition: Definition): NamedRequest | undefined {
+export function toRequest (definition: Definition): NamedRequest | undefined {
   const errors: string[] = []
   const requests = readRequests(errors, { r: definition }, {
     databases: new Set(['shop']), requestRoles: new Map(), otherRoles: new Map(), isInvalidRole: () => false, limits
