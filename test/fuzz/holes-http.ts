@@ -12,7 +12,6 @@ import { hashToken } from '../../src/access/tokens.ts'
 import { alone } from '../../src/catalog/catalog.ts'
 import { createRowQuery } from '../../src/index.ts'
 import { isPart } from '../../src/named/places.ts'
-import { ENVELOPE } from '../../src/response/output.ts'
 import { ValueTooLong } from '../../src/types/column-type.ts'
 import { recordDrivers } from '../support/driver-recorder.ts'
 import { type Place, planWithHoles, valueAt, withValue } from '../support/holes.ts'
@@ -143,6 +142,8 @@ const hasTooLong = (places: readonly Place[], body: Body): boolean => places.som
   }
 })
 
+/** What stands before the data of an answer. */
+const ENVELOPE = '{"success":true,"data":'
 const NOTHING_WRITTEN = /^\{"success":true,"data":\{"(?:updated|deleted)":0\b/
 /** A value of a reference comes later: what is refused besides it, and besides a rule for it, is refused first. */
 const isRefusedLater = (outcome: string, plain: string): boolean =>
