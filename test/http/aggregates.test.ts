@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import {
-  type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine, startService
+  type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine
 } from '../support/service.ts'
 
 const rows = `insert into orders (id, status, customer, total, items, weight, paid, note) values
@@ -256,125 +256,19 @@ await test('orderBy takes the names of the result; limit counts groups', async (
     'an aggregate that is called like a column that is not in groupBy'
   )
   t.same(await statuses({ orderBy: 'status DESC', limit: 1 }), ['sent'])
-  for (const [orderBy, path] of [['customer', '/orderBy'], ['n, id DESC', '/orderBy']] as const) {
-    await refused(
-      t, select({ groupBy: ['status'], aggregates, orderBy }), ['COLUMN_NOT_FOUND', path], orderBy
-    )
-  }
-  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: [{ note: 'DESC' }] }), [
-    'COLUMN_NOT_FOUND', '/orderBy/0/note'
-  ], 'note')
-  await refused(
-    t, select({ groupBy: ['status'], aggregates, orderBy: 'n sideways' }), ['INVALID_ORDER_BY', '/orderBy'],
-    'n sideways'
-  )
-  await refused(t, select({ groupBy: ['status'], aggregates, orderBy: 'n, n DESC' }), [
-    'INVALID_ORDER_BY', '/orderBy'
-  ], 'twice')
-  await refused(t, select({ groupBy: ['status'], limit: 1001 }), ['LIMIT_OUT_OF_RANGE', '/limit'], 'limit')
 })
 
 const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, path: string]> = [
   ['columns with groupBy', { groupBy: ['status'], columns: ['status'] }, 'INVALID_BODY', '/columns'],
-  ['columns with aggregates', { aggregates: { n: { $count: '*' } }, columns: ['status'] }, 'INVALID_BODY', '/columns'],
-  ['after', { groupBy: ['status'], after: null }, 'INVALID_BODY', '/after'],
-  ['total', { groupBy: ['status'], total: true }, 'INVALID_BODY', '/total'],
-  ['expect', { groupBy: ['status'], expect: 1 }, 'INVALID_BODY', '/expect'],
-  ['having alone', { having: { n: 1 } }, 'INVALID_BODY', '/having'],
-  ['an empty having alone', { having: {} }, 'INVALID_BODY', '/having'],
-  [
-    'a name that is a column of groupBy', { groupBy: ['id', 'status'], aggregates: { status: { $count: '*' } } },
-    'INVALID_BODY', '/aggregates/status'
-  ],
-  ['no column in groupBy', { groupBy: [] }, 'INVALID_BODY', '/groupBy'],
-  ['a column twice in groupBy', { groupBy: ['id', 'id'] }, 'INVALID_BODY', '/groupBy'],
-  ['groupBy as a string', { groupBy: 'status' }, 'INVALID_BODY', '/groupBy'],
-  ['groupBy null', { groupBy: null }, 'INVALID_BODY', '/groupBy'],
-  ['a number in groupBy', { groupBy: [1] }, 'INVALID_BODY', '/groupBy/0'],
-  ['no aggregate', { aggregates: {} }, 'INVALID_BODY', '/aggregates'],
-  ['a list of aggregates', { aggregates: [{ $count: '*' }] }, 'INVALID_BODY', '/aggregates'],
-  ['aggregates null', { aggregates: null }, 'INVALID_BODY', '/aggregates'],
-  ['an aggregate without a function', { aggregates: { n: {} } }, 'INVALID_BODY', '/aggregates/n'],
-  [
-    'an aggregate with filters and no function', { aggregates: { n: { filters: { id: 1 } } } }, 'INVALID_BODY',
-    '/aggregates/n'
-  ],
-  [
-    'an aggregate with two functions', { aggregates: { n: { $count: '*', $sum: 'total' } } }, 'INVALID_BODY',
-    '/aggregates/n'
-  ],
-  ['an aggregate that is a string', { aggregates: { n: '$count' } }, 'INVALID_BODY', '/aggregates/n'],
-  [
-    'a function that does not exist', { aggregates: { n: { $median: 'total' } } }, 'INVALID_BODY',
-    '/aggregates/n/$median'
-  ],
-  ['a function without $', { aggregates: { n: { count: '*' } } }, 'INVALID_BODY', '/aggregates/n/count'],
-  ['a function of a number', { aggregates: { n: { $sum: 1 } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
-  ['a function of a list', { aggregates: { n: { $sum: ['total'] } } }, 'INVALID_BODY', '/aggregates/n/$sum'],
-  ['an empty name', { aggregates: { '': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/'],
-  ['a name with a space', { aggregates: { 'a b': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a b'],
-  ['a name with a quote', { aggregates: { 'a`': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a`'],
-  ['a name with a letter beyond ASCII', { aggregates: { é: { $count: '*' } } }, 'INVALID_BODY', '/aggregates/é'],
   ['a name that ends with a line feed', { aggregates: { 'a\n': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a\n'],
-  [
-    'a name of 65 letters', { aggregates: { ['n'.repeat(65)]: { $count: '*' } } }, 'INVALID_BODY',
-    `/aggregates/${'n'.repeat(65)}`
-  ],
   [
     '101 aggregates',
     { aggregates: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, { $count: '*' }])) },
     'INVALID_BODY', '/aggregates'
   ],
-  ['having as a list', { groupBy: ['status'], having: [] }, 'INVALID_BODY', '/having'],
-  ['having null', { groupBy: ['status'], having: null }, 'INVALID_BODY', '/having'],
-  [
-    'an operator that does not exist in having', { groupBy: ['status'], having: { status: { $foo: 1 } } },
-    'INVALID_BODY', '/having/status/$foo'
-  ],
-  ['an unknown column in groupBy', { groupBy: ['status', 'nope'] }, 'COLUMN_NOT_FOUND', '/groupBy/1'],
-  ['a column in another case', { groupBy: ['STATUS'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
-  ['__proto__ in groupBy', { groupBy: ['__proto__'] }, 'COLUMN_NOT_FOUND', '/groupBy/0'],
-  [
-    'an unknown column of a function', { aggregates: { n: { $sum: 'nope' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'
-  ],
-  ['the sum of all columns', { aggregates: { n: { $sum: '*' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
-  [
-    'the number of different rows', { aggregates: { n: { $countDistinct: '*' } } }, 'COLUMN_NOT_FOUND',
-    '/aggregates/n/$countDistinct'
-  ],
-  [
-    'a column of the table in having', { groupBy: ['status'], having: { total: '1.00' } }, 'COLUMN_NOT_FOUND',
-    '/having/total'
-  ],
-  [
-    'an aggregate in filters', { aggregates: { n: { $count: '*' } }, filters: { n: 1 } }, 'COLUMN_NOT_FOUND',
-    '/filters/n'
-  ],
-  ['the sum of texts', { aggregates: { n: { $sum: 'note' } } }, 'INVALID_VALUE', '/aggregates/n/$sum'],
-  ['the average of dates', { aggregates: { n: { $avg: 'paid' } } }, 'INVALID_VALUE', '/aggregates/n/$avg'],
-  ['a text for a count', { aggregates: { n: { $count: '*' } }, having: { n: 'many' } }, 'INVALID_VALUE', '/having/n'],
-  ['a fraction for a count', { aggregates: { n: { $count: '*' } }, having: { n: 1.5 } }, 'INVALID_VALUE', '/having/n'],
-  [
-    'null after an order', { aggregates: { n: { $count: '*' } }, having: { n: { $gt: null } } }, 'INVALID_VALUE',
-    '/having/n/$gt'
-  ],
-  [
-    'a pattern for a number', { aggregates: { n: { $count: '*' } }, having: { n: { $like: '1%' } } }, 'INVALID_VALUE',
-    '/having/n/$like'
-  ],
-  [
-    'more digits than a sum has', { aggregates: { n: { $sum: 'total' } }, having: { n: '1.001' } }, 'INVALID_VALUE',
-    '/having/n'
-  ],
-  [
-    'a sum that is not a number', { aggregates: { n: { $sum: 'total' } }, having: { n: { $lt: 'x' } } },
-    'INVALID_VALUE', '/having/n/$lt'
-  ],
-  [
-    'a sum beyond every sum', { aggregates: { n: { $sum: 'items' } }, having: { n: '9'.repeat(70) } }, 'INVALID_VALUE',
-    '/having/n'
-  ],
-  ['a number for a text', { groupBy: ['status'], having: { status: 0 } }, 'INVALID_VALUE', '/having/status']
+  ['an unknown column of a function', { aggregates: { n: { $sum: 'x' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
+  ['an unknown column in orderBy', { groupBy: ['status'], orderBy: 'customer' }, 'COLUMN_NOT_FOUND', '/orderBy'],
+  ['the sum of texts', { aggregates: { n: { $sum: 'note' } } }, 'INVALID_VALUE', '/aggregates/n/$sum']
 ]
 
 await test('what does not belong together or is not there is refused', async (t, service) => {
@@ -416,30 +310,6 @@ await test('columns of any name can be grouped, computed and compared', async (t
   t.equal((await post('odd', {
     verb: 'select', groupBy: ['v0', '$or'], aggregates: { V1: { $max: 'V1' } }, having: { $$or: 6, V1: { $lt: 25 } }
   })).text, '{"success":true,"data":{"rows":[{"v0":1,"$or":6,"V1":20}],"count":1}}')
-})
-
-await test('the limits of filters hold for filters and having together', async (t, { url }) => {
-  const service = await startService(t, url, {
-    options: { limits: { filterConditions: 4, filterValues: 5, filterDepth: 2, filterPattern: 3 } }
-  })
-  const select = selectFrom(service)
-  const group = { groupBy: ['status'], aggregates: { n: { $count: '*' } } }
-  t.equal(
-    (await select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9 } } })).status, 200
-  )
-  await refused(
-    t, select({ ...group, filters: { id: { $gt: 0, $lt: 9 } }, having: { n: { $gt: 0, $lt: 9, $ne: 5 } } }),
-    ['INVALID_BODY', '/having/n/$ne'], 'conditions'
-  )
-  await refused(t, select({ ...group, filters: { id: [1, 2, 3] }, having: { n: [1, 2, 3] } }), [
-    'INVALID_BODY', '/having/n'
-  ], 'values')
-  await refused(t, select({ ...group, having: { $not: { $not: { $not: { n: 1 } } } } }), [
-    'INVALID_BODY', '/having/$not/$not/$not'
-  ], 'depth')
-  await refused(t, select({ ...group, having: { status: { $like: 'abcd' } } }), [
-    'INVALID_BODY', '/having/status/$like'
-  ], 'pattern')
 })
 
 await test('texts that are equal by their collation are one group, shown as any of them', async (t, service) => {

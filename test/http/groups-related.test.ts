@@ -169,69 +169,6 @@ await test('the grant of the other table holds: hidden rows are the group of non
   ), [{ n: 4 }])
 })
 
-await test('what is no column of a member that is one row is refused, and so is a ' +
-  'member without use', async (t, { post }) => {
-  const bodies: Array<[body: object, code: string, path: string]> = [
-    [{ groupBy: [country] }, 'INVALID_BODY', '/groupBy/0/country/customer'],
-    [{ groupBy: ['status', { x: { custome: 'country' } }], include: customer }, 'INVALID_BODY', '/groupBy/1/x/custome'],
-    [{ groupBy: ['status'], include: customer }, 'INVALID_BODY', '/include/customer'],
-    [{ groupBy: [country], include: { ...customer, items: {} } }, 'INVALID_BODY', '/include/items'],
-    [{ groupBy: [{ sku: { items: 'sku' } }], include: { items: {} } }, 'INVALID_BODY', '/include/items'], [
-      { groupBy: [{ x: { sizes: 'lines_of' } }], include: { sizes: { on: { id: 'order_id' } } } }, 'INVALID_BODY',
-      '/include/sizes'
-    ],
-    ...[{ columns: ['id'] }, { as: 'object' }, { as: 'list' }, { aggregates: n }, { include: {} }, { limit: 1 }, {
-      orderBy: 'id'
-    }].map((fields): [object, string, string] => [
-      { groupBy: [country], include: { customer: { table: 'customers', ...fields } } }, 'INVALID_BODY',
-      `/include/customer/${Object.keys(fields)[0]}`
-    ]),
-    [{ aggregates: n, include: customer }, 'INVALID_BODY', '/include/customer'], [
-      { groupBy: [country], include: {} }, 'INVALID_BODY', '/include'
-    ], [{ groupBy: [country], include: { customer: { table: 'nope' } } }, 'TABLE_NOT_FOUND', '/include/customer/table'],
-    [
-      { groupBy: [{ country: { customer: 'nope' } }], include: customer }, 'COLUMN_NOT_FOUND',
-      '/groupBy/0/country/customer'
-    ], [{ groupBy: [{ note: { customer: 'note' } }], include: customer }, 'INVALID_VALUE', '/groupBy/0/note/customer'],
-    [
-      { groupBy: [{ country: { customer: 'country', seller: 'id' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'
-    ], [
-      { groupBy: [{ country: { customer: 1 } }], include: customer }, 'INVALID_BODY', '/groupBy/0'
-    ], [{ groupBy: [{ country: { 'a b': 'x' } }], include: customer }, 'INVALID_BODY', '/groupBy/0'],
-    [
-      { groupBy: ['status', { status: { customer: 'country' } }], include: customer }, 'INVALID_BODY',
-      '/groupBy/1/status'
-    ],
-    [
-      { groupBy: [country], aggregates: { country: { $count: '*' } }, include: customer }, 'INVALID_BODY',
-      '/aggregates/country'
-    ],
-    [{ groupBy: [country], include: customer, orderBy: 'customer.country' }, 'INVALID_ORDER_BY', '/orderBy'], [
-      { groupBy: [country], include: customer, having: { vip: 1 } }, 'COLUMN_NOT_FOUND', '/having/vip'
-    ], [{ groupBy: [country], include: customer, having: { country: 5 } }, 'INVALID_VALUE', '/having/country'],
-    [{ groupBy: [country], include: customer, after: null }, 'INVALID_BODY', '/after'],
-    [{ groupBy: [country], include: customer, having: { $some: { items: {} } } }, 'INVALID_BODY', '/having/$some'],
-    [{ aggregates: { n: { $count: '*', filters: { $some: {} } } } }, 'INVALID_BODY', '/aggregates/n/filters/$some'], [
-      { aggregates: { n: { $count: '*', filters: { $none: { items: { count: 1 } } } } } }, 'INVALID_BODY',
-      '/aggregates/n/filters/$none/items/count'
-    ],
-    [
-      { aggregates: { n: { $count: '*', filters: { $match: { columns: ['status'], text: 'x' } } } } }, 'INVALID_BODY',
-      '/aggregates/n/filters/$match'
-    ],
-    [
-      { include: { items: { aggregates: { n: { $count: '*', filters: { $some: { orders: {} } } } } } } },
-      'INVALID_BODY', '/include/items/aggregates/n/filters/$some'
-    ]
-  ]
-  for (const [body, code, path] of bodies) {
-    const answer = await post('orders', { verb: 'select', ...body })
-    const why = JSON.stringify(body)
-    isRefusal(t, answer, { status: code === 'TABLE_NOT_FOUND' ? 404 : 400, code, why })
-    t.equal(answer.json.error.details[0]?.path, path, why)
-  }
-})
-
 await test('$some and $none stand in the filters of an aggregate, also of views and beside ' +
   'groups by a member', async (t, service) => {
   const of = (filters: object) => ({ $count: '*', filters })

@@ -80,7 +80,7 @@ const listIn = (text: string): string[] => text.split(',').map((name) => name.tr
 /**
  * A table is a line `table orders` or `view orders`, and an indented line for each column, or for what concerns several
  * of them: `primary key (a, b)`, `unique (a)`, `index (a, b)`, `fulltext (a)`, `foreign key (a) references t (b)`,
- * `trigger before insert`, `engine myisam`.
+ * `trigger before insert`, `trigger after update writes insert log`, `engine myisam`.
  */
 function factsOf (lines: readonly string[], server: ServerName): TableFacts {
   const [, kind, name] = /^(table|view) (\S+)$/.exec(lines[0] as string) as unknown as [string, 'table' | 'view', string]
@@ -109,9 +109,13 @@ function factsOf (lines: readonly string[], server: ServerName): TableFacts {
   for (const line of lines.slice(1).map((each) => each.trim())) {
     const [, word, names = '', table = '', others = ''] =
       /^(primary key|unique|index|fulltext|foreign key) \(([^)]*)\)(?: references (\w+) \(([^)]*)\))?$/.exec(line) ?? []
-    const [, timing, event] = /^trigger (\w+) (\w+)$/.exec(line) ?? []
-    if (timing !== undefined) list.push({ timing, event } as Trigger)
-    else if (line.startsWith('engine ')) engine = server === 'sqlite' ? engine : line.slice(7)
+    const [, timing, event, write, written] = /^trigger (\w+) (\w+)(?: writes (\w+) (\w+))?$/.exec(line) ?? []
+    if (timing !== undefined) {
+      const writes = written === undefined ? undefined : [{ table: written, event: write }]
+      list.push({ timing, event, ...writes && { writes } } as Trigger)
+    }
+    if (timing !== undefined) continue
+    if (line.startsWith('engine ')) engine = server === 'sqlite' ? engine : line.slice(7)
     else if (word === 'primary key') addPrimary(listIn(names))
     else if (word === 'unique') addIndex(listIn(names), { unique: true })
     else if (word === 'index') addIndex(listIn(names))
