@@ -132,12 +132,6 @@ const levels = (depth: number, innermost: object = {
 
 /** filters -> code. */
 const refusals: Array<[string, object, string]> = [
-  ['an operator that there is not', { id: { $regex: 'a' } }, 'INVALID_BODY'],
-  ['a combinator that there is not', { $nor: [] }, 'INVALID_BODY'],
-  ['a key among operators', { id: { $gt: 1, a: 2 } }, 'INVALID_BODY'],
-  ['$or of an object', { $or: { id: 1 } }, 'INVALID_BODY'],
-  ['$not of a list', { $not: [{ id: 1 }] }, 'INVALID_BODY'],
-  ['$and of values', { $and: [1] }, 'INVALID_BODY'],
   ['33 levels', levels(33), 'INVALID_BODY'],
   ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
   ['257 members without a condition', { $and: Array.from({ length: 257 }, () => ({})) }, 'INVALID_BODY'],
@@ -156,31 +150,10 @@ const refusals: Array<[string, object, string]> = [
   ['a pattern of 1,001 characters to leave out', { name: { $nlike: 'a'.repeat(1001) } }, 'INVALID_BODY'],
   ['a beginning of 1,001 characters', { name: { $startsWith: '😀'.repeat(1001) } }, 'INVALID_BODY'],
   ['a part of 1,001 characters', { $or: [{ id: 1 }, { name: { $contains: 'é'.repeat(1001) } }] }, 'INVALID_BODY'],
-  ['$is of a row that is no object', { $is: [{ id: 1 }] }, 'INVALID_BODY'],
-  ['$is of a row with a column that there is not', { $is: { id: 1, nope: null } }, 'COLUMN_NOT_FOUND'],
-  ['$is of a row with $$', { $is: { $$or: 1 } }, 'COLUMN_NOT_FOUND'],
-  ['operators in $is of a row', { $is: { id: { $gt: 1 } } }, 'INVALID_VALUE'],
-  ['a list in $is', { id: { $is: [1] } }, 'INVALID_VALUE'],
-  ['$is of another type', { name: { $is: 1 } }, 'INVALID_VALUE'],
   ['257 conditions of $is', { $or: Array.from({ length: 257 }, (_, id) => ({ $is: { id } })) }, 'INVALID_BODY'],
   ['33 levels of which the last is $is', levels(32, { $is: { id: 1 } }), 'INVALID_BODY'],
-  ['$$ and a column that there is not', { $$id: 1 }, 'COLUMN_NOT_FOUND'],
-  ['$$ and a combinator', { $$and: [] }, 'COLUMN_NOT_FOUND'],
   ['a column that there is not', { $or: [{ nope: 1 }] }, 'COLUMN_NOT_FOUND'],
-  ['$like of a number', { name: { $like: 1 } }, 'INVALID_VALUE'],
-  ['$like on a number', { id: { $like: '1' } }, 'INVALID_VALUE'],
-  ['$contains half a surrogate pair', { name: { $contains: '\ud800' } }, 'INVALID_VALUE'],
-  ['$gt null', { id: { $gt: null } }, 'INVALID_VALUE'],
-  ['$gt on JSON', { doc: { $gt: 1 } }, 'INVALID_VALUE'],
-  ['$between of one', { id: { $between: [1] } }, 'INVALID_VALUE'],
-  ['$between with null', { id: { $between: [1, null] } }, 'INVALID_VALUE'],
-  ['$between of no list', { id: { $between: 1 } }, 'INVALID_VALUE'],
-  ['$in of no list', { id: { $in: 1 } }, 'INVALID_VALUE'],
-  ['$in of lists', { id: { $in: [[1]] } }, 'INVALID_VALUE'],
-  ['$null of a number', { id: { $null: 1 } }, 'INVALID_VALUE'],
-  ['an object without operators', { id: { a: 1 } }, 'INVALID_VALUE'],
-  ['an empty list', { id: [] }, 'INVALID_VALUE'],
-  ['an empty object', { id: {} }, 'INVALID_VALUE']
+  ['$gt on JSON', { doc: { $gt: 1 } }, 'INVALID_VALUE']
 ]
 
 await test('256 members without a condition are as many as conditions may be', async (t, { post }) => {
@@ -348,28 +321,10 @@ await test('$has finds the sets with a member, or with all members of a list', a
     JSON.stringify(json)
   )
   t.same((await post('posts', { verb: 'delete', filters: { wide: { $has: 'm63' } } })).json.data, { deleted: 2 })
-  for (const [operand, path] of [
-    ['c', '/filters/tags/$has'], ['B', '/filters/tags/$has'], [['a', 'c'], '/filters/tags/$has/1'],
-    [[], '/filters/tags/$has'], [null, '/filters/tags/$has'], [1, '/filters/tags/$has'], [{}, '/filters/tags/$has'],
-    ['a,b', '/filters/tags/$has'], [[['a']], '/filters/tags/$has/0']
-  ] as Array<[unknown, string]>) {
-    const why = JSON.stringify(operand)
-    const answer = await post('posts', { verb: 'select', filters: { tags: { $has: operand } } })
-    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why })
-    t.equal(answer.json.error.details[0].path, path, why)
-  }
+  const answer = await post('posts', { verb: 'select', filters: { tags: { $has: ['a', 'c'] } } })
+  isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why: 'no member' })
+  t.equal(answer.json.error.details[0].path, '/filters/tags/$has/1')
 }, ['mariadb', 'mysql'])
-
-await test('$has of a column that is no SET is INVALID_VALUE', async (t, { post, engine }) => {
-  for (const column of ['id', 'word', ...engine === 'sqlite' ? ['tags'] : []]) {
-    for (const operand of ['a', ['a']]) {
-      isRefusal(
-        t, await post('posts', { verb: 'select', filters: { [column]: { $has: operand } } }),
-        { status: 400, code: 'INVALID_VALUE', why: column }
-      )
-    }
-  }
-})
 
 await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation ' +
   'finds other spellings equal', async (t, { post, sql }) => {

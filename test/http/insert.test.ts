@@ -110,49 +110,23 @@ await testOwn('the id has the same form as in a select, whatever the type of the
   t.same((await post('side_number', { verb: 'insert', data: { code: 'b', n: 9 } })).json.data, { inserted: 1, id: 9 })
 })
 
-const refusals: Array<[why: string, table: string, data: object, status: number, code: string, paths: string[]]> = [
-  ['a column that is not there', 'customers', { email: 'a', name: 'b', nope: 1 }, 400, 'COLUMN_NOT_FOUND', [
-    '/data/nope'
-  ]],
-  ['a column in another case', 'customers', { Email: 'a', name: 'b' }, 400, 'COLUMN_NOT_FOUND', ['/data/Email']],
-  ['a generated column', 'customers', { email: 'a', name: 'b', login: 'A' }, 400, 'COLUMN_NOT_WRITABLE', [
-    '/data/login'
-  ]],
-  ['null for a generated column', 'customers', { email: 'a', name: 'b', login: null }, 400, 'COLUMN_NOT_WRITABLE', [
-    '/data/login'
-  ]],
-  ['columns without a default left out', 'customers', { note: 'x' }, 400, 'MISSING_COLUMN', [
-    '/data/email', '/data/name'
-  ]],
-  ['nothing for a table that needs something', 'products', {}, 400, 'MISSING_COLUMN', [
-    '/data/sku', '/data/name', '/data/price'
-  ]],
-  ['null for a column that must have a value', 'customers', { email: 'a', name: null }, 422, 'NOT_NULL_VIOLATION', [
-    '/data/name'
-  ]],
-  ['null for a numbered column', 'customers', { id: null, email: 'a', name: 'b' }, 422, 'NOT_NULL_VIOLATION', [
-    '/data/id'
-  ]],
-  ['null beside a value of another type', 'customers', { email: null, name: 5 }, 400, 'INVALID_VALUE', ['/data/name']],
-  ['null beside a column that is missing', 'customers', { email: null }, 400, 'MISSING_COLUMN', ['/data/name']],
-  ['null for a column with a default', 'settings', { level: null }, 422, 'NOT_NULL_VIOLATION', ['/data/level']],
-  ['a value of another type', 'settings', { level: 'three' }, 400, 'INVALID_VALUE', ['/data/level']],
-  ['a row of a view', 'order_lines', { order_id: 1, line: 1, product_sku: 'x' }, 403, 'PERMISSION_DENIED', []]
-]
-
 await testShop('an invalid insert is rejected before a statement is sent', async (t, { post, statements }) => {
   statements()
-  for (const [why, table, data, status, code, paths] of refusals) {
+  for (const [table, data, status, code, paths] of [
+    ['customers', { email: 'a', name: 'b', nope: 1 }, 400, 'COLUMN_NOT_FOUND', ['/data/nope']],
+    ['customers', { email: 'a', name: 'b', login: null }, 400, 'COLUMN_NOT_WRITABLE', ['/data/login']],
+    ['products', {}, 400, 'MISSING_COLUMN', ['/data/sku', '/data/name', '/data/price']],
+    ['customers', { id: null, email: 'a', name: 'b' }, 422, 'NOT_NULL_VIOLATION', ['/data/id']],
+    ['settings', { level: 'three' }, 400, 'INVALID_VALUE', ['/data/level']],
+    ['customers', [{ email: 'a', name: 'A' }, { email: 'x' }], 400, 'MISSING_COLUMN', ['/data/1/name']],
+    ['order_lines', { order_id: 1, line: 1, product_sku: 'x' }, 403, 'PERMISSION_DENIED', []]
+  ] as const) {
     const answer = await post(table, { verb: 'insert', data })
-    t.equal(answer.status, status, why)
-    t.match(answer.json, { success: false, data: {}, error: { code } }, why)
-    t.same(answer.json.error.details.map(({ path }: { path: string }) => path), paths, why)
+    t.equal(answer.status, status, code)
+    t.match(answer.json, { success: false, data: {}, error: { code } }, code)
+    t.same(answer.json.error.details.map(({ path }: { path: string }) => path), paths, code)
   }
   t.same(statements(), [])
-  t.equal(
-    (await post('products', { verb: 'insert', data: { name: 'Jug' } })).json.error.message,
-    '"data" is missing columns that have no default: "sku", "price"'
-  )
 })
 
 await testShop('a list is inserted in its order, and the id is that of its first row', async (t, { post, sql }) => {
@@ -224,43 +198,6 @@ await testShop('a list is inserted completely or not at all, and details name th
   t.equal(
     (await post('customers', { verb: 'insert', data: [bad[0]?.[0]] })).json.error.details[0]?.path, '/data/0/email',
     'the only row'
-  )
-})
-
-await testShop('errors of values and columns name the row', async (t, { post }) => {
-  const good = { email: 'a', name: 'A' }
-  const cases: Array<[row: unknown, code: string, path: string]> = [
-    [{ email: 'x', name: 5 }, 'INVALID_VALUE', '/data/1/name'],
-    [{ email: 'x', name: { $now: true } }, 'INVALID_VALUE', '/data/1/name'],
-    [{ ...good, nope: 1 }, 'COLUMN_NOT_FOUND', '/data/1/nope'],
-    [{ ...good, login: 'x' }, 'COLUMN_NOT_WRITABLE', '/data/1/login'],
-    [{ ...good, id: null }, 'NOT_NULL_VIOLATION', '/data/1/id'],
-    [{ email: 'x' }, 'MISSING_COLUMN', '/data/1/name'],
-    [{}, 'MISSING_COLUMN', '/data/1/email'],
-    [5, 'INVALID_BODY', '/data/1'],
-    [null, 'INVALID_BODY', '/data/1'],
-    [[], 'INVALID_BODY', '/data/1']
-  ]
-  for (const [row, code, path] of cases) {
-    const answer = await post('customers', { verb: 'insert', data: [good, row, good] })
-    t.match(answer.json.error, { code, details: [{ path }] }, JSON.stringify(row))
-  }
-  const sorted = {
-    verb: 'insert',
-    data: [{ id: 3, email: null, name: 'A' }, { id: 2, email: 'b', name: null }],
-    onConflict: { key: ['id'], set: [] }
-  }
-  t.match(
-    (await post('customers', sorted)).json.error, { code: 'NOT_NULL_VIOLATION', details: [{ path: '/data/0/email' }] },
-    'the first row of the request, also of an upsert'
-  )
-  t.match(
-    (await post('customers', { verb: 'insert', data: [{ ...good, id: null }, { email: 'x', name: 5 }] })).json.error,
-    { code: 'INVALID_VALUE', details: [{ path: '/data/1/name' }] }, 'what the database refuses comes last'
-  )
-  t.match(
-    (await post('customers', '{"verb":"insert","data":[{"email":"a","name":"a"},1e400]}')).json.error,
-    { code: 'INVALID_BODY', details: [{ path: '/data/1' }] }, 'a number that is kept as text'
   )
 })
 

