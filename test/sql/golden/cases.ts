@@ -4,7 +4,7 @@ import type { ServerTraits } from '../../../src/catalog/catalog.ts'
 import type { Engine } from '../../../src/catalog/traits.ts'
 import type { Sending } from '../../support/sent-statements.ts'
 
-export interface Case extends Pick<Sending, 'table' | 'body' | 'grant' | 'finds' | 'refused'> {
+export interface Case extends Pick<Sending, 'table' | 'body' | 'grant' | 'finds' | 'isGuarded' | 'refused'> {
   /** What is special about the statements. */
   readonly title: string
   /** The only engine that has it. */
@@ -36,6 +36,9 @@ const refused = (each: Case, count = 1): Case =>
     ...each, title: `${each.title}, ${count === 1 ? '' : `${count} times `}refused by a unique key`, refused: count
   })
 const onSqlite = (each: Case): Case => ({ ...each, only: 'sqlite' })
+
+const guarded = (each: Case): Case =>
+  ({ ...each, grant: { ...TENANTS, computed: OF_TENANT }, isGuarded: true, only: 'mysql' })
 
 const MYSQL: ServerTraits = { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true, nestsInAggregates: true }
 const withTraits = (traits: Partial<ServerTraits>) => (each: Case): Case =>
@@ -322,6 +325,25 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
       data: ONE, returning: '*'
     }))
   ],
+  'In tables with virtual columns, under rules: the second form (src/plan/guard.ts)': [
+    filtered('filters', { twice: 4, order_id: 3 }, 'computed'),
+    filtered('words', { $match: { columns: ['note'], text: 'one' } }, 'computed'),
+    select('total', { filters: { twice: 4 }, total: 10 }, 'computed'),
+    filtered('$some', { $some: { computed: { filters: { twice: 4 } } } }),
+    select('one row', { include: { of: { table: 'orders', on: { order_id: 'id' }, columns: ['total'] } } }, 'computed'),
+    select('a list', { include: { computed: { columns: ['twice'], filters: { twice: 4 } } } }),
+    select('an order by an aggregate', {
+      include: { computed: { aggregates: { n: { $sum: 'twice' } } } }, orderBy: [{ computed: { n: 'DESC' } }]
+    }),
+    {
+      title: 'groups',
+      table: 'computed',
+      body: { verb: 'select', groupBy: ['twice'], aggregates: { n: { $count: '*' } } }
+    },
+    update('an update', 'computed', { data: { note: 'x' }, filters: { twice: 4, id: 5 } }),
+    remove('a delete', 'computed', { filters: { twice: 4 } }),
+    insert('returning', 'computed', { data: { note: 'x' }, returning: ['twice'] })
+  ].map(guarded),
   'Confirmations of the catalog': ['orders', 't'].map((table) =>
     ({ title: 'every column', table, body: { verb: 'select' }, only: 'mysql', confirms: true }))
 }

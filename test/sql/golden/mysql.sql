@@ -1012,8 +1012,8 @@ where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id`
 -- by words
 -- orders: {"verb":"update","data":{"status":"paid"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update `orders`
-join (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found` on `orders`.`id` = `found`.`id`
+update (select `id` from `orders` as `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`
 set `orders`.`status` = ?;
 -- '"one"', 'paid'
 
@@ -1199,8 +1199,8 @@ where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id`
 -- orders: {"verb":"delete","filters":{"$match":{"columns":["note"],"text":"one"}}}
 
 delete `orders`
-from `orders`
-join (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found` on `orders`.`id` = `found`.`id`;
+from (select `id` from `orders` as `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`;
 -- '"one"'
 
 -- by filters, with rules
@@ -1368,8 +1368,8 @@ set `given`.`v0` = `given_row`.`v1`;
 -- an update by words of a table with the name of an alias
 -- found: {"verb":"update","data":{"v0":"a"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update `found`
-join (select `code` from `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found_` on `found`.`code` = `found_`.`code`
+update (select `code` from `found` as `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found_`
+straight_join `found` force index (`PRIMARY`) on `found`.`code` = `found_`.`code`
 set `found`.`v0` = ?;
 -- '"one"', 'a'
 
@@ -1435,6 +1435,137 @@ where `code` = '?'
 limit ?
 for update;
 -- 1, 2
+
+-- commit
+
+-- =====================================================================================================================
+-- In tables with virtual columns, under rules: the second form (src/plan/guard.ts)
+-- =====================================================================================================================
+
+-- filters
+-- computed: {"verb":"select","columns":["id"],"filters":{"twice":4,"order_id":3}}
+
+select `t0`.`id` as `v0`
+from ((select `id` from `computed` where (`tenant` = '?' and `order_id` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+where `t0`.`twice` = '?'
+limit ?;
+-- 7, 3, 4, 100
+
+-- words
+-- computed: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}}}
+
+select `t0`.`id` as `v0`
+from ((select `id` from `computed` where (`tenant` = '?' and match(`note`) against(? in boolean mode)) limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+limit ?;
+-- 7, '"one"', 100
+
+-- total
+-- computed: {"verb":"select","columns":["id"],"filters":{"twice":4},"total":10}
+
+-- begin, readCommitted
+
+select count(*) as `v0`
+from (select 1 as `v0` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`) where `t0`.`twice` = '?' limit ?) as `matching`;
+-- 7, 4, 10
+
+select `t0`.`id` as `v0`
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+where `t0`.`twice` = '?'
+limit ?;
+-- 7, 4, 100
+
+-- commit
+
+-- $some
+-- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"computed":{"filters":{"twice":4}}}}}
+
+select `t0`.`id` as `v0`
+from `orders` as `t0`
+where (`t0`.`tenant` = '?' and (select 1 from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` = `g1`.`id`) where `t1`.`order_id` = `t0`.`id` and `t1`.`twice` = '?' limit 1) is not null)
+limit ?;
+-- 7, 7, 4, 100
+
+-- one row
+-- computed: {"verb":"select","columns":["id"],"include":{"of":{"table":"orders","on":{"order_id":"id"},"columns":["total"]}}}
+
+select `t0`.`id` as `v0`, `t1`.`id` as `v1`, `t1`.`total` as `v2`
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+left join `orders` as `t1` on `t1`.`id` = `t0`.`order_id` and `t1`.`tenant` = '?'
+limit ?;
+-- 7, 7, 100
+
+-- a list
+-- orders: {"verb":"select","columns":["id"],"include":{"computed":{"columns":["twice"],"filters":{"twice":4}}}}
+
+-- begin, repeatableRead
+
+select `id` as `v0`
+from `orders`
+where `tenant` = '?'
+limit ?;
+-- 7, 100
+
+(select ? as `v0`, `t0`.`twice` as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`) where `t0`.`twice` = '?' order by `t0`.`id` asc limit ?);
+-- 0, 7, 7, 4, 100
+
+-- commit
+
+-- an order by an aggregate
+-- orders: {"verb":"select","columns":["id"],"include":{"computed":{"aggregates":{"n":{"$sum":"twice"}}}},"orderBy":[{"computed":{"n":"DESC"}}]}
+
+-- begin, repeatableRead
+
+select `t0`.`id` as `v0`
+from `orders` as `t0`
+where `t0`.`tenant` = '?'
+order by (select sum(`t1`.`twice`) from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` = `g1`.`id`) where `t1`.`order_id` = `t0`.`id`) desc, `t0`.`id` desc
+limit ?;
+-- 7, 7, 100
+
+(select ? as `v0`, sum(`t0`.`twice`) as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`));
+-- 0, 7, 7
+
+-- commit
+
+-- groups
+-- computed: {"verb":"select","groupBy":["twice"],"aggregates":{"n":{"$count":"*"}}}
+
+select `t0`.`twice` as `v0`, count(*) as `v1`
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+group by `t0`.`twice`
+limit ?;
+-- 7, 100
+
+-- an update
+-- computed: {"verb":"update","data":{"note":"x"},"filters":{"twice":4,"id":5}}
+
+update (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`
+set `computed`.`note` = ?;
+-- 7, 5, 4, 'x'
+
+-- a delete
+-- computed: {"verb":"delete","filters":{"twice":4}}
+
+delete `computed`
+from (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`;
+-- 7, 4
+
+-- returning
+-- computed: {"verb":"insert","data":{"note":"x"},"returning":["twice"]}
+
+-- begin, readCommitted
+
+insert into `computed` (`note`, `tenant`)
+values (?, ?);
+-- 'x', 7
+
+select `t0`.`twice` as `v0`
+from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+limit ?
+lock in share mode;
+-- 7, 1, 2
 
 -- commit
 
