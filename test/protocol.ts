@@ -20,3 +20,8 @@ export const NIGHT = 'TEST_NIGHT'
 
 /** The environment variable that has files of expected responses renewed. */
 export const WRITE = 'TEST_WRITE'
+
+/**
+ * The environment variable of a quick run: a test of each engine runs on one of them (support/rotation.ts).
+ */
+export const ONE_ENGINE = 'TEST_ONE_ENGINE'

@@ -5,17 +5,17 @@
  *       [--write] [files…]
  *
  * Without options, the files that are not marked with `// night: <reason>`, on SQLite and on the first server that it
- * can get. `--all`: on SQLite, MariaDB and MySQL. `--mysql-optional`: goes on without MySQL on a day on which the
- * archive does not provide its package. `--sqlite-only`: no server at all. `--night`: the marked files as well. With
- * names of files, these. `--tap` prints every assertion.
- * `--bail`: starts no file after the first one that fails. `--write`: renews the expected responses in files that
- * tests compare with.
+ * can get, most tests on one of the two (support/rotation.ts). `--all`: every test on SQLite, MariaDB and MySQL.
+ * `--mysql-optional`: goes on without MySQL on a day on which the archive does not provide its package.
+ * `--sqlite-only`: no server at all. `--night`: the marked files as well. With names of files, these. `--tap` prints
+ * every assertion. `--bail`: starts no file after the first one that fails. `--write`: renews the expected responses
+ * in files that tests compare with.
  */
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { NIGHT, WRITE } from './protocol.ts'
+import { NIGHT, ONE_ENGINE, WRITE } from './protocol.ts'
 import { endWithTests, runFiles } from './runner.ts'
 import { COMPILED } from './servers/folders.ts'
 import { obtain } from './servers/obtain.ts'
@@ -66,6 +66,9 @@ async function obtainServers (): Promise<Server[]> {
   return [mariadb.value]
 }
 
+/** Whether a test may take one of the engines: in a run of all files that is not asked for all engines. */
+const isQuick = !options.all && named.length === 0
+
 const sizeOf = (file: string): number => statSync(ROOT + file).size
 
 /**
@@ -102,7 +105,7 @@ try {
       TEST_SEED,
       TEST_ENGINES: JSON.stringify(servers.map(({ engine }) => engine)),
       NODE_COMPILE_CACHE: COMPILED,
-      ...(options.night && { [NIGHT]: '1' }),
+      ...(options.night ? { [NIGHT]: '1' } : isQuick && { [ONE_ENGINE]: '1' }),
       ...(options.write && { [WRITE]: '1' })
     }
   }))

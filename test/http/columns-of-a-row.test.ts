@@ -2,7 +2,10 @@
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+
+useEachEngine(t)
 
 const schema = (engine: EngineName): string[] => {
   const isSqlite = engine === 'sqlite'

@@ -8,10 +8,13 @@ import type { RowQueryOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import type { OnWrite } from '../../src/index.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import {
   type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService
 } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+
+useEachEngine(t)
 
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
 

@@ -1,7 +1,10 @@
 /** Inserts whose foreign key the database computes, and which name a row that does not exist. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const TABLES = ['constant', 'computed', 'hooked'] as const
 

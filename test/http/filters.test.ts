@@ -1,7 +1,10 @@
 /** Which rows each operator and combinator selects, what is refused, and which filters a write must have. */
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
+
+useEachEngine(t)
 
 const rows = 'insert into things (id, name, size, price, note, made, doc) values ' +
   "(1, 'Ant', 1, '0.50', null, '2026-01-01 00:00:00', '{\"a\": 1}'), (2, 'bee', 2, '1.00', '100% sure', '2026-01-02 " +

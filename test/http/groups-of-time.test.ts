@@ -1,7 +1,10 @@
 /** Groups by parts of time (`{"month": {"$month": "created_at"}}`), and filters of an aggregate. */
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const COLUMNS = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, ' +
   'status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time ' +

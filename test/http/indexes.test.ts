@@ -2,7 +2,10 @@
  * Every type and operator that can use an index on the filtered column does so: no function is applied to the column.
  */
 import t from 'tap'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 interface Indexed {
   declaration: string

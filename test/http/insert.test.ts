@@ -1,8 +1,11 @@
 /** Inserts of one row and of lists of rows (docs/writes.md). */
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+
+useEachEngine(t)
 
 const testShop = sharedOnEachEngine(t, { schema: shop })
 

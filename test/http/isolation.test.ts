@@ -6,7 +6,10 @@ import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { load, NDJSON } from '../support/load.ts'
 import { errorPacket, type Proxy, resultPackets } from '../support/recorder.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type Answer, type EngineName, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const levelIn = (engine: EngineName): string => engine === 'mysql' ? '@@transaction_isolation' : '@@tx_isolation'
 

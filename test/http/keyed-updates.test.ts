@@ -2,7 +2,10 @@
 import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const grantee = 'a-token-with-rules-and-hidden-columns-0123456789'
 const blind = 'a-token-that-updates-only-0123456789abcdef'

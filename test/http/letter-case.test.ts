@@ -2,7 +2,10 @@
 import t from 'tap'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+
+useEachEngine(t)
 
 const TEXTS = [
   'Bell', 'BELL', 'bell', 'béll', 'Straße', 'STRASSE', 'Σ', 'σ', 'ς', 'İ', 'i', 'Æ', 'ae', 'a%B', 'A_b', 'x'

@@ -1,7 +1,10 @@
 /** Orders: where NULL stands. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+
+useEachEngine(t)
 
 const ROWS = 2000
 /** Numbers from 1, as a list of rows of VALUES. */

@@ -2,7 +2,10 @@
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, startService } from '../support/service.ts'
+
+useEachEngine(t)
 
 const schema = (engine: EngineName): string[] => {
   const id = engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'

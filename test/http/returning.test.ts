@@ -3,9 +3,12 @@ import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { runners } from '../support/connections.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type Answer, onEachEngine, type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
+
+useEachEngine(t)
 
 const servers = ['mariadb', 'mysql'] as const
 

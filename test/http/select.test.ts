@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+
+useEachEngine(t)
 
 const LOTS = 1500
 const quote = (engine: EngineName, name: string): string => engine === 'sqlite' ? `"${name}"` : `\`${name}\``

@@ -7,10 +7,13 @@ import { COMMON, trigger } from '../support/missing-tables.ts'
 import { get } from '../support/documents.ts'
 import { errorPacket } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import {
   onEachEngine, type Schema, type EngineName, type Service, sharedOnEachEngine, startService
 } from '../support/service.ts'
 import { createUser } from '../support/users.ts'
+
+useEachEngine(t)
 
 const tables = {
   mysql: [

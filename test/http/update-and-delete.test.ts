@@ -1,8 +1,11 @@
 /** Updates, also with `{"$inc": n}`, `{"$now": true}` and `{"$merge": {…}}`, and deletes. */
 import t from 'tap'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
+
+useEachEngine(t)
 
 const tables: Schema = {
   mysql: [

@@ -2,7 +2,10 @@
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const schema = (engine: EngineName): string[] => {
   const isSqlite = engine === 'sqlite'

@@ -3,8 +3,10 @@
  * combinations of triggers, outcomes and forms. By day, each set of triggers with one in four of the others.
  */
 import t from 'tap'
-import { oneIn } from '../support/rotation.ts'
+import { oneIn, useEachEngine } from '../support/rotation.ts'
 import { type Answer, type EngineName, onEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 const KINDS = ['before insert', 'after insert', 'before update', 'after update'] as const
 const COMBINATIONS = Array.from({ length: 16 }, (_, bits) => KINDS.filter((_, index) => (bits >> index) % 2 === 1))

@@ -1,7 +1,10 @@
 /** Values of columns: those that servers change in silence, those that the service cannot write, and JSON. */
 import t from 'tap'
 import { get } from '../support/documents.ts'
+import { useEachEngine } from '../support/rotation.ts'
 import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+
+useEachEngine(t)
 
 /**
  * A declaration, a value that the server stores as the largest one, a larger one that it refuses, and whether it can be

@@ -12,6 +12,7 @@ import { dataFolder, temporaryFolder } from '../servers/folders.ts'
 import { createEngineProxy, type EngineProxy } from './engine-proxy.ts'
 import { ENGINES } from './engine-rules.ts'
 import { createProxy, recordSqlite, type Proxy } from './recorder.ts'
+import { enginesOf } from './rotation.ts'
 
 export type EngineName = 'sqlite' | 'mariadb' | 'mysql'
 
@@ -79,9 +80,9 @@ export interface SharedOptions extends ServiceOptions {
 
 type Run = (t: Test, service: Service) => Promise<void>
 
-/** Runs a test on every available engine, each with its own database and service. */
+/** Runs a test on every engine that it takes, each with its own database and service. */
 export async function onEachEngine (t: Test, name: string, options: ServiceOptions, run: Run): Promise<void> {
-  for (const engine of await enginesAndSqlite(options.only)) {
+  for (const engine of enginesOf(name, await enginesAndSqlite(options.only))) {
     await t.test(
       `${name} (${nameOf(engine)})`, async (t) => { await run(t as Test, await start(t as Test, engine, options)) }
     )
@@ -89,9 +90,9 @@ export async function onEachEngine (t: Test, name: string, options: ServiceOptio
 }
 
 /**
- * Returns a function that runs a test on every available engine. The tests of a file share one database and one service
- * for each engine, which take longer to start than most tests. Each test begins with the rows that the schema inserts;
- * it must leave the tables, views and the server as they are, or use `onEachEngine`. The third argument of the
+ * Returns a function that runs a test on every engine that it takes. The tests of a file share one database and one
+ * service for each engine, which take longer to start than most tests. Each test begins with the rows that the schema
+ * inserts; it must leave the tables, views and the server as they are, or use `onEachEngine`. The third argument of the
  * function: the engines of the test.
  */
 export function sharedOnEachEngine (
@@ -99,7 +100,7 @@ export function sharedOnEachEngine (
 ): (name: string, run: Run, only?: readonly EngineName[]) => Promise<void> {
   const started = new Map<string, Promise<Started>>()
   return async (name, run, only = options.only) => {
-    for (const engine of await enginesAndSqlite(only)) {
+    for (const engine of enginesOf(name, await enginesAndSqlite(only))) {
       await file.test(`${name} (${nameOf(engine)})`, async (t) => {
         const first = started.get(nameOf(engine))
         const starting = first ?? start(file, engine, options)
