@@ -200,17 +200,17 @@ export const failedLogins = fp(async function failedLogins (app: FastifyInstance
     if (latest === 0 || !hasCredentials(request)) return undefined
     const now = Date.now()
     if (latest <= now) latest = 0
-    const found = failures.get(clientAddress(request.ip))
-    if (found === undefined || found.count < max || found.until <= now) return undefined
-    return refuseBlocked(reply, max, Math.ceil((found.until - now) / 1000))
+    const failure = failures.get(clientAddress(request.ip))
+    if (failure === undefined || failure.count < max || failure.until <= now) return undefined
+    return refuseBlocked(reply, max, Math.ceil((failure.until - now) / 1000))
   }
 
   const count = (request: FastifyRequest): void => {
     if (!hasCredentials(request)) return
     const now = Date.now()
     const address = clientAddress(request.ip)
-    const found = failures.get(address)
-    const counted = found === undefined || found.until <= now ? { count: 0, until: now + window } : found
+    const failure = failures.get(address)
+    const counted = failure === undefined || failure.until <= now ? { count: 0, until: now + window } : failure
     counted.count++
     failures.set(address, counted)
     if (counted.count < max) return

@@ -72,8 +72,8 @@ export interface HealthOptions {
  */
 export const health = fp(async (app: FastifyInstance, { isReady, servers }: HealthOptions) => {
   const textFor = (request: FastifyRequest): string => {
-    const known = isFromHere(request) ? [...servers()].filter(([, server]) => server !== undefined) : []
-    return JSON.stringify({ status: 'ok', ...(known.length > 0 && { databases: Object.fromEntries(known) }) })
+    const reached = isFromHere(request) ? [...servers()].filter(([, server]) => server !== undefined) : []
+    return JSON.stringify({ status: 'ok', ...(reached.length > 0 && { databases: Object.fromEntries(reached) }) })
   }
   app.get('/health/live', async (_request, reply) => {
     return reply.header('cache-control', 'no-store').type('application/json; charset=utf-8').send('{"status":"ok"}')

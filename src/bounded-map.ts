@@ -7,8 +7,8 @@ export function getOrCreate<K, V extends object | string | number> (
   key: K,
   create: () => V
 ): V {
-  const found = store.get(key)
-  if (found !== undefined) return found
+  const value = store.get(key)
+  if (value !== undefined) return value
   const created = create()
   store.set(key, created)
   return created
@@ -74,13 +74,13 @@ export class CacheByTable<T> {
 
   get (table: object, key: string): T | undefined {
     const values = this.#tables.get(table)
-    const found = values?.get(key)
+    const value = values?.get(key)
     // the order of use does not matter while half of the room is free
-    if (values !== undefined && found !== undefined && values.size > MAX_PER_TABLE / 2) {
+    if (values !== undefined && value !== undefined && values.size > MAX_PER_TABLE / 2) {
       values.delete(key)
-      values.set(key, found)
+      values.set(key, value)
     }
-    return found
+    return value
   }
 
   set (table: object, key: string, value: T): void {

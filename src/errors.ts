@@ -375,11 +375,11 @@ export function findNearest (name: string, names: Iterable<string>): string | un
   const folded = name.toLowerCase()
   let nearest: string | undefined
   let most = Math.min(MAX_DISTANCE, Math.floor(name.length / 3))
-  for (const other of names) {
+  for (const candidate of names) {
     if (most < 0) break
-    if (Math.abs(other.length - name.length) > most) continue
-    const distance = distanceWithin(most, folded, other.toLowerCase())
-    if (distance !== undefined) [nearest, most] = [other, distance - 1]
+    if (Math.abs(candidate.length - name.length) > most) continue
+    const distance = distanceWithin(most, folded, candidate.toLowerCase())
+    if (distance !== undefined) [nearest, most] = [candidate, distance - 1]
   }
   return nearest
 }

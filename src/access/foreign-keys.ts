@@ -31,8 +31,8 @@ export function nameTables<E> (
   // once, wherever it passes by
   delete error.violated
   if (referring !== undefined) {
-    const found = describeReferring(referring, viewer)
-    withMessages(error, () => found)
+    const messages = describeReferring(referring, viewer)
+    withMessages(error, () => messages)
     return error
   }
   const base = catalog.tables.get(table)
@@ -103,16 +103,16 @@ function describeReferring (
 
 /** And keys that refer to rows which the database may change because of them. */
 function keysLeadingTo (name: string, catalog: Catalog, event: 'update' | 'delete'): Owned[] {
-  const found: Owned[] = []
+  const keys: Owned[] = []
   const names = new Set([name])
   for (const referenced of names) {
     for (const table of catalog.tables.values()) {
       for (const key of table.foreignKeys) {
         if (key.referencedTable !== referenced) continue
-        found.push({ table, key })
+        keys.push({ table, key })
         if (traitsOf(table).namesForeignKeys || key.cascades?.[event] !== undefined) names.add(table.name)
       }
     }
   }
-  return found
+  return keys
 }

@@ -166,11 +166,11 @@ function createTableGrant (
   path: string
 ): TableGrant {
   const permissions = named ?? [...granted]
-  const own = new Set(permissions.filter((verb) => granted.has(verb)))
+  const restricted = new Set(permissions.filter((verb) => granted.has(verb)))
   // a select must return at least one column
-  if (columns !== undefined && (columns.select ?? []).length === 0) own.delete('select')
+  if (columns !== undefined && (columns.select ?? []).length === 0) restricted.delete('select')
   return {
-    permissions: own,
+    permissions: restricted,
     named,
     columns: columns && createColumnGrant(columns),
     rules: orThrow(
@@ -239,10 +239,10 @@ const callGrants = TypeCompiler.Compile(GrantSchema)
 
 /** Null if the app does not know the caller. @throws InvalidGrant, and whatever the function throws */
 export async function getHostGrant (authenticate: Authenticate, request: FastifyRequest): Promise<Grant | null> {
-  const given = authenticate(request)
+  const returned = authenticate(request)
   // only resolving a thenable gives its value: its `then` may return anything
-  const isThenable = typeof (given as Promise<unknown> | null | undefined)?.then === 'function'
-  return toGrantOrNull(isThenable ? await Promise.resolve(given) : given)
+  const isThenable = typeof (returned as Promise<unknown> | null | undefined)?.then === 'function'
+  return toGrantOrNull(isThenable ? await Promise.resolve(returned) : returned)
 }
 
 function toGrantOrNull (given: unknown): Grant | null {

@@ -110,8 +110,8 @@ export async function createJwtVerifier ({
 
   return {
     getGrant (token, sha256) {
-      const known = remembered.find(sha256)
-      if (known !== undefined) return getGrantOf(known)
+      const stored = remembered.find(sha256)
+      if (stored !== undefined) return getGrantOf(stored)
       if (!JWT.test(token)) throw notValid('not a JWT')
       return remember(token, sha256).then(getGrantOf)
     },

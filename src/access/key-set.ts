@@ -137,8 +137,8 @@ export function createKeySet ({ url, setting, log, createSelector }: {
     const groups = Map.groupBy(downloaded, ({ kid }) => kid)
     const next = new Map(Array.from(groups, ([kid, group]): [string, StoredKey] => {
       const text = JSON.stringify(group)
-      const known = keys.get(kid)
-      return [kid, known?.text === text ? known : { text, select: createSelector({ keys: group }), withdrawn: false }]
+      const before = keys.get(kid)
+      return [kid, before?.text === text ? before : { text, select: createSelector({ keys: group }), withdrawn: false }]
     }))
     for (const [kid, key] of keys) {
       if (next.get(kid) !== key) key.withdrawn = true
@@ -179,12 +179,12 @@ export function createKeySet ({ url, setting, log, createSelector }: {
 
   return {
     async find (kid) {
-      const known = keys.get(kid)
-      if (known !== undefined) return known
+      const cached = keys.get(kid)
+      if (cached !== undefined) return cached
       const isLookedUp = running !== undefined || untilAllowed() === 0
       await refresh()
-      const found = keys.get(kid)
-      if (found !== undefined) return found
+      const downloaded = keys.get(kid)
+      if (downloaded !== undefined) return downloaded
       if (hasFailed || !(isLookedUp || absent.get(hashToken(kid)) === true)) {
         throw withRetryAfter(withReason(keysUnavailable(), 'unknown key'), untilAllowed())
       }

@@ -67,11 +67,11 @@ function findRepeated (
   return entries.flatMap((entry, index) => {
     if (entry === undefined) return []
     const { [field]: value } = entry
-    const other = first.get(value)
-    if (other === undefined) first.set(value, index)
-    if (other === undefined) return []
+    const earlier = first.get(value)
+    if (earlier === undefined) first.set(value, index)
+    if (earlier === undefined) return []
     const isVariable = field === 'sha256' && entry.name === API_TOKEN
-    return [`${isVariable ? API_TOKEN : `${path}.${index}.${field}`}: is the same as that of ${path}.${other}`]
+    return [`${isVariable ? API_TOKEN : `${path}.${index}.${field}`}: is the same as that of ${path}.${earlier}`]
   })
 }
 

@@ -362,8 +362,8 @@ export function visibleAmong (columns: readonly Column[]): readonly Column[] {
  * another case.
  */
 export function findIgnoringCase<T> (byName: ReadonlyMap<string, T>, name: string): T | undefined {
-  const found = byName.get(name)
-  if (found !== undefined) return found
+  const exact = byName.get(name)
+  if (exact !== undefined) return exact
   const lower = name.toLowerCase()
   for (const [each, value] of byName) if (each.toLowerCase() === lower) return value
   return undefined

@@ -227,9 +227,9 @@ export function describe (error: Error): string {
 }
 
 function readFormat (format: string | undefined): StreamFormat {
-  const found = STREAM_FORMATS.find((each) => each === format)
-  if (found === undefined) throw new ConfigError([`--format: must be one of ${STREAM_FORMATS.join(', ')}`])
-  return found
+  const readable = STREAM_FORMATS.find((each) => each === format)
+  if (readable === undefined) throw new ConfigError([`--format: must be one of ${STREAM_FORMATS.join(', ')}`])
+  return readable
 }
 
 function readBody ({

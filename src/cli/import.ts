@@ -69,14 +69,14 @@ function readOptions (
 ): ImportOptions {
   const format = FORMATS.find((each) => each === values.format)
   if (format === undefined) throw new ConfigError([`--format: must be one of ${FORMATS.join(', ')}`])
-  const given = {
+  const options = {
     onConflict: values['on-conflict'],
     set: values.set,
     transaction: values.transaction,
     separator: values.separator,
     dryRun: values['dry-run'] === true ? 'true' : undefined
   }
-  const query = Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const query = Object.entries(options).filter((entry): entry is [string, string] => entry[1] !== undefined)
   return orThrow(() => readImportOptions(format, query), ({ message }) => new ConfigError([message]))
 }
 

@@ -73,9 +73,9 @@ function followGrant (
   const watch = tokenFile && watchTokens({ file: tokenFile.file, log, onChange: store.replace })
   return {
     current: () => {
-      const found = store.findGrant(token.sha256)
-      if (found === undefined) throw unauthenticated(`The token "${grant.name}" has expired or was removed`)
-      return found
+      const current = store.findGrant(token.sha256)
+      if (current === undefined) throw unauthenticated(`The token "${grant.name}" has expired or was removed`)
+      return current
     },
     stop: () => watch?.stop()
   }

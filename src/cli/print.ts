@@ -112,13 +112,13 @@ export function writeTypes (database: string, tables: readonly VisibleTable[]): 
 function writeRelations (tables: readonly VisibleTable[]): string {
   const related = findRelatedTables(tables)
   const lines = tables.filter(({ table }) => table.kind === 'table').map(({ table }) => {
-    const others = (related.get(table) ?? []).map(
+    const relations = (related.get(table) ?? []).map(
       ({ other, on }) =>
         `${keyOf(other.name)}: { ` +
         `${on.map(({ column, other }) => `${keyOf(column.name)}: ${quoted(other.name)}`).join(', ')} }`
     )
     return `  ${keyOf(table.name)}: { keys: ${keysOf(table)}, id: ${idOf(table)}, ` +
-      `related: {${others.length === 0 ? '' : ` ${others.join(', ')} `}} }\n`
+      `related: {${relations.length === 0 ? '' : ` ${relations.join(', ')} `}} }\n`
   })
   return 'declare const relations: unique symbol\n\n/** The unique keys of each table, ' +
     'the column whose value is `id` of an insert, and the tables that it is ' +

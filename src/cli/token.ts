@@ -19,8 +19,8 @@ export async function token (args: string[]): Promise<number> {
   const { values, positionals: [action, ...names] } =
     parseFlags('token', { args, options: COMMANDS.token.flags, allowPositionals: true })
   if (action === undefined) return create(values)
-  const given = Object.keys(values).filter((name) => name !== 'config')
-  if (given.length > 0) throw new ConfigError(given.map((name) => `--${name}: is not a flag of token ${action}`))
+  const flags = Object.keys(values).filter((name) => name !== 'config')
+  if (flags.length > 0) throw new ConfigError(flags.map((name) => `--${name}: is not a flag of token ${action}`))
   if (action === 'list' && names.length === 0) return list(values)
   if (action === 'revoke' && names.length === 1) return revoke(values, names[0] as string)
   throw new ConfigError(['token: takes flags, or "list", or "revoke" with the name of a token'])

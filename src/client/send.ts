@@ -155,9 +155,9 @@ export function createSend (
 
   return async (names, body, options, as) => {
     const isStream = as === 'rows'
-    const other = isStream ? undefined : as
-    const stream = other?.stream
-    const named = other?.method
+    const target = isStream ? undefined : as
+    const stream = target?.stream
+    const named = target?.method
     const {
       retries = 3,
       timeout = stream === undefined ? 60_000 : 600_000,
@@ -175,14 +175,14 @@ export function createSend (
         ? undefined
         : (idempotencyKey ?? (idempotencyKeys === true && stream === undefined ? randomId() : undefined))
     let isReading = false
-    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('') + (other?.query ?? '')
+    const address = href.replace(/\/*$/, '') + names.map(encodeSegment).join('') + (target?.query ?? '')
     const text = named === 'GET' ? undefined : writeJson(body)
 
     const attempt = async (): Promise<unknown> => {
       const bearer = typeof token === 'function' ? await token() : token
       const sent = createHeaders({ ...usual.headers, ...headers }, {
         authorization: bearer === undefined ? bearer : `Bearer ${bearer}`,
-        'content-type': text === undefined ? undefined : other?.type ?? 'application/json',
+        'content-type': text === undefined ? undefined : target?.type ?? 'application/json',
         accept: isStream ? NDJSON : undefined,
         'idempotency-key': key,
         'row-query-consistency': consistency

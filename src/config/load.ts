@@ -178,8 +178,8 @@ function addDatabase ({ config, errors, names }: Draft, url: string | undefined)
   if (url === undefined || !isObject(databases)) return
   try {
     const name = databaseNameOf(parseDatabaseUrl(url))
-    const known = databases[name] ?? {}
-    config['databases'] = { ...databases, [name]: isObject(known) ? { ...known, url } : known }
+    const before = databases[name] ?? {}
+    config['databases'] = { ...databases, [name]: isObject(before) ? { ...before, url } : before }
     if (databases[name] === undefined) names.set(`databases.${name}`, 'DATABASE_URL')
   } catch (error) {
     errors.push(`DATABASE_URL: ${(error as Error).message}`)
@@ -298,8 +298,8 @@ function mapLimits (config: Config, use: (limit: Limit) => number): Config {
     databases: Object.fromEntries(Object.entries(config.databases).map(([name, database]) =>
       [name, { ...database, pool: map(`databases.${name}.pool`, database.pool ?? {}, OF_POOL) }])),
     ...Object.fromEntries(SHARED.flatMap(([name, shared]) => {
-      const given = config[name] ?? shared.schema['default']
-      return given === undefined ? [] : [[name, map(name, given, shared)]]
+      const setting = config[name] ?? shared.schema['default']
+      return setting === undefined ? [] : [[name, map(name, setting, shared)]]
     }))
   }
 }
@@ -325,8 +325,9 @@ export function splitConfig (
   cores = availableParallelism()
 ): { server: ServerSettings; options: RowQueryOptions } {
   const names = Object.keys(ServerSchema.properties) as Array<keyof ServerConfig>
-  const given = Object.fromEntries(names.map((name) => [name, config[name]]))
-  const { requestLog, metrics, ...settings } = withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, given)
+  const serverConfig = Object.fromEntries(names.map((name) => [name, config[name]]))
+  const { requestLog, metrics, ...settings } =
+    withDefaults<WithDefaults<ServerConfig, 'https'>>(ServerSchema, serverConfig)
   const { trustProxy, http } = settings
   const errors = trustProxy.flatMap((proxy, index) =>
     isNetwork(proxy) ? [] : [`trustProxy.${index}: must be an IP address, or a network such as 10.0.0.0/8`]

@@ -166,9 +166,9 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   )
   const stored = readEntries(errors, 'tokens', tokens, names)
   const { roles, requestRoles } = readRoles(errors, givenRoles, names)
-  const given = withoutInvalid(plain, errors)
+  const validOptions = withoutInvalid(plain, errors)
   const requests = options.requests &&
-    readNamed(errors, { options, validOptions: given, roles, requestRoles, limits })
+    readNamed(errors, { options, validOptions, roles, requestRoles, limits })
   for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
     if (options.requests !== undefined && !Object.hasOwn(options.requests, name)) {
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)

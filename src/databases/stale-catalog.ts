@@ -43,8 +43,8 @@ export class BrokenDefinitions {
   }
 
   has (tables: readonly Table[], reason: string | undefined): boolean {
-    const known = this.#broken.get(keyOf(tables, reason))
-    return known !== undefined && this.#now() < known.until && known.facts === factsOf(tables)
+    const entry = this.#broken.get(keyOf(tables, reason))
+    return entry !== undefined && this.#now() < entry.until && entry.facts === factsOf(tables)
   }
 
   note (tables: readonly Table[], reason: string | undefined): void {
@@ -88,8 +88,8 @@ export function toUnresolved (
 ): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason ?? 'a column has another type than in the catalog')
   if (factsOf(before) !== factsOf(tables)) return databaseUnavailable()
-  const left = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
-  if (left > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), left)
+  const milliseconds = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
+  if (milliseconds > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), milliseconds)
   broken.note(tables, reason)
   return withReason(brokenDefinition(), reason)
 }
@@ -216,8 +216,8 @@ async function planAgain<D extends Planning, T> (
   plan: (database: D) => T | Promise<T>
 ): Promise<T> {
   const planBy = async (catalog: Catalog, tables: Catalog['tables']): Promise<T> => {
-    const other = { ...catalog, tables }
-    return await plan({ ...database, getCatalog: () => other, latestCatalog: () => other })
+    const planned = { ...catalog, tables }
+    return await plan({ ...database, getCatalog: () => planned, latestCatalog: () => planned })
   }
   for (let error = refusal, before = first; ;) {
     if (!isServiceError(error)) throw error

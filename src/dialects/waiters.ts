@@ -55,9 +55,9 @@ export function createWaiters<T> (
   let waited = 0
 
   const remove = (waiter: Waiter<T>): void => {
-    const own = callers.get(waiter.caller) as Array<Waiter<T>>
-    own.splice(own.indexOf(waiter), 1)
-    if (own.length === 0) callers.delete(waiter.caller)
+    const queue = callers.get(waiter.caller) as Array<Waiter<T>>
+    queue.splice(queue.indexOf(waiter), 1)
+    if (queue.length === 0) callers.delete(waiter.caller)
     waiter.endLimit?.()
     size--
     waited += performance.now() - waiter.since
@@ -71,16 +71,16 @@ export function createWaiters<T> (
   /** The last waiter of the caller with the most, if it has more than `least`. */
   const shed = (least: number): boolean => {
     let longest: ReadonlyArray<Waiter<T>> | undefined
-    for (const own of callers.values()) if (own.length > (longest?.length ?? least)) longest = own
+    for (const queue of callers.values()) if (queue.length > (longest?.length ?? least)) longest = queue
     if (longest === undefined) return false
     refuse(longest.at(-1) as Waiter<T>, overloaded())
     return true
   }
 
   const find = (value: T): Waiter<T> | undefined => {
-    for (const own of callers.values()) {
-      const found = own.find(({ accepts }) => accepts(value))
-      if (found !== undefined) return found
+    for (const queue of callers.values()) {
+      const waiter = queue.find(({ accepts }) => accepts(value))
+      if (waiter !== undefined) return waiter
     }
     return undefined
   }
@@ -90,8 +90,8 @@ export function createWaiters<T> (
     get last () { return count },
     get waited () { return waited },
     wait ({ caller = SERVICE, more = 0, accepts = () => true }) {
-      const own = callers.get(caller)?.length ?? 0
-      if (size >= maxWaiting + more && !shed(own + 1)) return Promise.reject(overloaded())
+      const ofCaller = callers.get(caller)?.length ?? 0
+      if (size >= maxWaiting + more && !shed(ofCaller + 1)) return Promise.reject(overloaded())
       return new Promise((resolve, reject) => {
         const since = performance.now()
         const waiter: Waiter<T> = { caller, number: ++count, since, accepts, resolve, reject }
@@ -105,11 +105,11 @@ export function createWaiters<T> (
       const waiter = find(value)
       if (waiter === undefined) return false
       remove(waiter)
-      const others = callers.get(waiter.caller)
-      if (others !== undefined && callers.size > 1) {
+      const queue = callers.get(waiter.caller)
+      if (queue !== undefined && callers.size > 1) {
         // the turn of the caller is over
         callers.delete(waiter.caller)
-        callers.set(waiter.caller, others)
+        callers.set(waiter.caller, queue)
       }
       waiter.resolve(value)
       return true

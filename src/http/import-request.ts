@@ -131,10 +131,10 @@ export function delayContinue (app: FastifyInstance): void {
     return
   }
   if (server.listenerCount('checkContinue') > 0) return
-  const own = [app.prefix]
-  prefixesOf.set(server, own)
+  const served = [app.prefix]
+  prefixesOf.set(server, served)
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    const isOwn = own.some((prefix) => request.url?.startsWith(`${prefix}/`) === true)
+    const isOwn = served.some((prefix) => request.url?.startsWith(`${prefix}/`) === true)
     if (isOwn && request.httpVersionMajor === 1) continueWhenRead(request, response)
     else response.writeContinue()
     server.emit('request', request, response)

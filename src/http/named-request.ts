@@ -14,22 +14,22 @@ import { sendTagged } from './query-method.ts'
 export const findNamed = (named: NamedRequests): onRequestHookHandler => (request, reply, done) => {
   const { name } = request.params as { name: string }
   const grant = getGrant(request)
-  const found = named.find(name, grant)
-  if (found === undefined) {
+  const callable = named.find(name, grant)
+  if (callable === undefined) {
     throw requestNotFound(name, didYouMean(name, named.callable(grant).map((each) => each.name)))
   }
   const { rowQueryRecord: record } = request
   if (record != null) {
-    record.request = found.name
-    record.database = found.database
-    record.verb = found.table === undefined ? 'operations' : found.verbs[0]
+    record.request = callable.name
+    record.database = callable.database
+    record.verb = callable.table === undefined ? 'operations' : callable.verbs[0]
   }
-  const methods = methodsOf(found)
+  const methods = methodsOf(callable)
   if (!methods.includes(request.method)) {
     reply.header('allow', methods.join(', '))
     throw methodNotAllowed(request.method, methods.join(' or '))
   }
-  request.rowQueryNamed = found
+  request.rowQueryNamed = callable
   done()
 }
 
@@ -41,20 +41,20 @@ export function handleNamed (
   { key, onReplay }: Keyed
 ): Promise<unknown> {
   const { method, headers, rowQueryRecord: record, raw: { url = '' } } = request
-  const found = request.rowQueryNamed as NamedRequest
-  const { isRead } = found
+  const called = request.rowQueryNamed as NamedRequest
+  const { isRead } = called
   const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
   const grant = getGrant(request)
   const isPost = method === 'POST'
   if (isPost && /\?./.test(url)) {
     throw at('', invalidBody('The parameters of a POST are in its body, and not in the query string'))
   }
-  const given = isPost ? readObject(found, request.body) : readQuery(found, url)
+  const values = isPost ? readObject(called, request.body) : readQuery(called, url)
   reply.type('application/json; charset=utf-8')
   const client = new HttpClient(reply.raw, grant)
-  const call = { request: found, grant, given, consistency, client, record, key, onReplay }
+  const call = { request: called, grant, given: values, consistency, client, record, key, onReplay }
   const running = named.run(call, ({ response }) =>
-    isPost ? response : sendTagged(request, reply, response, cachingOf(found)))
+    isPost ? response : sendTagged(request, reply, response, cachingOf(called)))
   if (isRead) return running
   request.rowQueryIsWriting = true
   return running.catch((error: unknown) => {

@@ -199,8 +199,8 @@ async function runInTransaction (
   try {
     return await dialect.transaction(
       async (tx) => {
-        const found = await reserveKey(tx, dialect, reservation)
-        if (found !== undefined) return await replay(found, reservation)
+        const done = await reserveKey(tx, dialect, reservation)
+        if (done !== undefined) return await replay(done, reservation)
         const answer = await work(tx)
         if (answer.length > MAX_ANSWER) {
           throw resultTooLarge(`a response with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
@@ -213,14 +213,14 @@ async function runInTransaction (
   } catch (error) {
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
     // the connection was lost during COMMIT, so the table shows whether it succeeded
-    const found = await dialect
+    const done = await dialect
       .transaction((tx) => findAnswer(tx, dialect, reservation), {
         ...transaction,
         client: undefined
       })
       .catch(() => undefined)
-    if (found === undefined) throw error
-    return await replay(found, reservation)
+    if (done === undefined) throw error
+    return await replay(done, reservation)
   }
 }
 
@@ -232,9 +232,9 @@ async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reser
   } catch (error) {
     if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toReservationError(error)
   }
-  const found = await findAnswer(tx, dialect, reservation)
+  const done = await findAnswer(tx, dialect, reservation)
   // not found because it was just deleted
-  return found ?? await reserveKey(tx, dialect, reservation)
+  return done ?? await reserveKey(tx, dialect, reservation)
 }
 
 class StoredAnswer extends RowCounter {

@@ -352,8 +352,8 @@ const BEGINNING = 4
 
 /** What a file is that begins with these bytes; undefined for what may be text in UTF-8. */
 function findKind (bytes: Buffer): string | undefined {
-  const known = BEGINNINGS.find(([beginning]) => beginning.every((byte, index) => bytes[index] === byte))
-  if (known !== undefined) return known[1]
+  const kind = BEGINNINGS.find(([beginning]) => beginning.every((byte, index) => bytes[index] === byte))
+  if (kind !== undefined) return kind[1]
   // every second byte of a text in UTF-16 without a mark is zero
   const zeros = [...bytes.subarray(0, BEGINNING)].map((byte) => byte === 0 ? '0' : 'x').join('')
   return zeros === '0x0x' || zeros === 'x0x0' ? UTF_16 : undefined

@@ -241,9 +241,9 @@ export function findColumns (table: Table, names: readonly string[], separator: 
     try {
       return getWritableColumn(table, name, path, 'insert')
     } catch (error) {
-      const other = names.length === 1 ? findSeparator(name, separator) : undefined
-      if (other === undefined || (error as ServiceError).code !== columnNotFound('', '').code) throw error
-      const hint = `; the cells seem to be separated by "${other}": send them with ?separator=${other}`
+      const likely = names.length === 1 ? findSeparator(name, separator) : undefined
+      if (likely === undefined || (error as ServiceError).code !== columnNotFound('', '').code) throw error
+      const hint = `; the cells seem to be separated by "${likely}": send them with ?separator=${likely}`
       throw at(path, columnNotFound(name, `table "${table.name}"`, hint))
     }
   })

@@ -75,7 +75,7 @@ export class Import {
   static async begin (request: ImportRequest): Promise<Import> {
     const { access, access: { database }, options, limits, record } = request
     const body = bodyOf([], options.onConflict)
-    const found = await authorizeAndPlan(access, { body, limits }, ({ table }) => {
+    const table = await authorizeAndPlan(access, { body, limits }, ({ table }) => {
       record?.begin(table)
       refuseView('insert', table)
       if (options.transaction === 'whole') requireUndoable(table, '')
@@ -84,7 +84,7 @@ export class Import {
     if (database.onWrite !== undefined && request.isOfHook !== true) {
       throw unsupported('', 'the app checks each write by a hook, which an import does not call')
     }
-    return new Import(request, found)
+    return new Import(request, table)
   }
 
   private constructor (request: ImportRequest, table: Table) {
@@ -342,8 +342,8 @@ function placed (error: unknown, { lines, first }: Batch): unknown {
   // an error of the header has its line
   if (!isServiceError(error) || error.details.some(({ line }) => line !== undefined)) return error
   // rows whose statement is too large are written one by one
-  const found = error.message === statementTooLarge().message ? bodyTooLarge() : error
-  return withDetails(found, ...error.details.map(({ path, message }) => {
+  const refusal = error.message === statementTooLarge().message ? bodyTooLarge() : error
+  return withDetails(refusal, ...error.details.map(({ path, message }) => {
     const [start = '', index] = ROW.exec(path) ?? []
     if (index === undefined) return { path, message }
     const line = lines[Number(index)]

@@ -218,8 +218,8 @@ export function lookOver (text: string): Overview {
 }
 
 function indexOfEscape (text: string, from: number): number {
-  const found = text.indexOf('\\', from)
-  return found === -1 ? Infinity : found
+  const index = text.indexOf('\\', from)
+  return index === -1 ? Infinity : index
 }
 
 /**

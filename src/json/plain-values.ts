@@ -72,13 +72,13 @@ export function stepsOf (pointer: string): string[] {
  * `/constructor` finds nothing.
  */
 export function findBySteps (value: unknown, steps: readonly string[]): unknown {
-  let found = value
+  let part = value
   for (const step of steps) {
-    if (typeof found !== 'object' || found === null || JSON.isRawJSON(found) || !Object.hasOwn(found, step)) {
+    if (typeof part !== 'object' || part === null || JSON.isRawJSON(part) || !Object.hasOwn(part, step)) {
       return undefined
     }
-    if (Array.isArray(found) && !INDEX.test(step)) return undefined // such as "length"
-    found = (found as Record<string, unknown>)[step]
+    if (Array.isArray(part) && !INDEX.test(step)) return undefined // such as "length"
+    part = (part as Record<string, unknown>)[step]
   }
-  return found
+  return part
 }

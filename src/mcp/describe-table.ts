@@ -161,11 +161,11 @@ function describeTable (
     database: { name: database },
     tableName
   } = access
-  const found = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
-  if (found === undefined) {
+  const visible = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
+  if (visible === undefined) {
     throw unseenTable({ grant, database, catalog }, tableName)
   }
-  const { table, verbs } = found
+  const { table, verbs } = visible
   const { name, kind, comment, primaryKey, uniqueKeys } = table
   const writable = {
     insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [],
@@ -265,7 +265,7 @@ export function createListTables (options: ToolOptions): Tool {
 async function listTables (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
   const { database: name, contains = '', limit = DEFAULT_LIMIT, after = null } =
     readArguments(args, LIST_ARGUMENTS, { after: '"next" of the page before' })
-  const found = contains.toLowerCase()
+  const part = contains.toLowerCase()
   const searched = name === undefined ? databasesOf(grant, options) : [getDatabase(options.databases, grant, name).name]
   if (after !== null && !searched.includes(after.database)) {
     throw refuse('after', '"after" must be "next" of the page before, with the same arguments')
@@ -277,7 +277,7 @@ async function listTables (options: ToolOptions, grant: Grant, args: Arguments):
   let hasMore = false
   for await (const table of tablesOf(options, grant, { searched, after, unavailable })) {
     const { comment } = table
-    if (!`${table.table}\n${comment}`.toLowerCase().includes(found)) continue
+    if (!`${table.table}\n${comment}`.toLowerCase().includes(part)) continue
     const text = JSON.stringify({
       ...table,
       comment: comment.length > MAX_COMMENT ? `${comment.slice(0, MAX_COMMENT)}…` : comment

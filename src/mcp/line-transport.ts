@@ -204,9 +204,9 @@ export function recordCalls (
       )
       const grant = caller.grant
       const noted = (): ReturnType<typeof grant> => {
-        const found = grant()
-        record.token = found.name
-        return found
+        const current = grant()
+        record.token = current.name
+        return current
       }
       try {
         return await tools.call(name, args, { ...caller, record, grant: noted })

@@ -45,12 +45,12 @@ function toTool (request: NamedRequest, { named, resultLimit }: ToolOptions, cal
       return described && parametersSchema(described)
     },
     async run (args, { grant, consistency: asked, client, record }) {
-      const found = requests.find(request.name, grant)
-      if (found === undefined) throw requestNotFound(request.name)
-      const consistency = readConsistency(found.isRead ? 'select' : 'update', CONSISTENCY, asked)
-      if (record != null) record.request = found.name
-      const given = readObject(found, args)
-      const call = { request: found, grant, given, consistency, client, record, resultLimit }
+      const called = requests.find(request.name, grant)
+      if (called === undefined) throw requestNotFound(request.name)
+      const consistency = readConsistency(called.isRead ? 'select' : 'update', CONSISTENCY, asked)
+      if (record != null) record.request = called.name
+      const values = readObject(called, args)
+      const call = { request: called, grant, given: values, consistency, client, record, resultLimit }
       return await requests.run(call, ({ response }) => String(dataOf(response)))
     }
   }

@@ -48,13 +48,13 @@ function withoutOptional (
   omitted: ReadonlySet<string>,
   keepsData: boolean
 ): NamedRequest['body'] {
-  const kept = getOrCreate(bodies, request, () => new BoundedMap<string, NamedRequest['body']>(KEPT))
+  const cache = getOrCreate(bodies, request, () => new BoundedMap<string, NamedRequest['body']>(KEPT))
   const key = `${keepsData} ${[...omitted].sort().join()}`
-  const known = kept.get(key)
-  if (known !== undefined) return known
+  const cached = cache.get(key)
+  if (cached !== undefined) return cached
   const body = copyTree(request.body)
   for (const name of omitted) takeAway(body, request.parameters.get(name) as Declared, keepsData)
-  kept.set(key, body)
+  cache.set(key, body)
   return body
 }
 

@@ -235,8 +235,8 @@ export function bindCall (
     ? NO_FIELDS
     : request.fields.flatMap((field): FieldValue[] => {
       const { declared, place } = field
-      const own = supplied[declared.index]
-      return own === undefined ? [] : [{ place, value: readField(place.field, declared, own, offset) }]
+      const sent = supplied[declared.index]
+      return sent === undefined ? [] : [{ place, value: readField(place.field, declared, sent, offset) }]
     })
   const body = bodyOf(request, omitted, fields)
   const emptied = omitted.size === 0 ? undefined : findEmptied(request, body)

@@ -87,9 +87,9 @@ export function readRequests (
   known: Known
 ): ReadonlyMap<string, NamedRequest> {
   return new Map(Object.entries(requests).flatMap(([name, options]): Array<[string, NamedRequest]> => {
-    const found = new Reader(name, options, known)
-    const request = found.read()
-    errors.push(...found.errors)
+    const reader = new Reader(name, options, known)
+    const request = reader.read()
+    errors.push(...reader.errors)
     return request === undefined ? [] : [[name, request]]
   }))
 }
@@ -140,13 +140,13 @@ class Reader {
     const body = this.#copy(given, ['body'])
     if (body === undefined || !this.#checkTable(body)) return undefined
     const wrong = this.#checkForm(body)
-    const found = this.#findPlaces(body, wrong)
+    const places = this.#findPlaces(body, wrong)
     if (this.errors.length > 0) return undefined
     this.#checkBody(body)
     if (this.errors.length > 0) return undefined
     const parts = partsOf(body, table, this.#known.limits.depth)
     for (const [index, { body }] of parts.entries()) this.#checkLimits(body, this.#pathOf(index))
-    const declared = this.#declare(found)
+    const declared = this.#declare(places)
     const list = [...declared.values()]
     const isRead = parts.every(({ body: { verb, lock } }) => verb === 'select' && lock !== true)
     if (maxAge !== undefined && !isRead) this.#refuse(['maxAge'], 'is only allowed with a request that only selects')

@@ -90,12 +90,12 @@ const plansWithDefaults = new WeakMap<Table, BoundedMap<string, Plan[] | Service
 
 /** Plans with all parameters, or takes the plans of another caller who sees the same. */
 function planWhole (request: NamedRequest, sources: readonly TableSource[], limits: RequestLimits): Plan[] {
-  const kept = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
+  const cache = getOrCreate(plansWithDefaults, baseTable((sources[0] as TableSource).table), () =>
     new BoundedMap<string, Plan[] | ServiceError>(KEPT))
   const key = attempt(() => `${idOf(request)}${idOfTables(request, sources)}`)
-  const known = typeof key === 'string' ? kept.get(key) : undefined
-  const plans = known ?? attempt(() => planWithDefaults(request, sources, { limits }))
-  if (typeof key === 'string' && known === undefined) kept.set(key, plans)
+  const cached = typeof key === 'string' ? cache.get(key) : undefined
+  const plans = cached ?? attempt(() => planWithDefaults(request, sources, { limits }))
+  if (typeof key === 'string' && cached === undefined) cache.set(key, plans)
   if (plans instanceof Error) throw copyOf(plans)
   return plans
 }
@@ -115,8 +115,8 @@ const ids = new WeakMap<Table | NamedRequest, string>()
 let lastId = 0
 
 function idOf (object: Table | NamedRequest): string {
-  const known = ids.get(object)
-  if (known !== undefined) return known
+  const before = ids.get(object)
+  if (before !== undefined) return before
   const id = `${++lastId},`
   ids.set(object, id)
   return id
@@ -128,7 +128,7 @@ export function idOfTables ({ parts }: NamedRequest, sources: readonly TableSour
   for (let index = 0; index < parts.length; index++) {
     const source = sources[index] as TableSource
     id += idOf(source.table)
-    for (const other of (parts[index] as NamedRequest['parts'][number]).others) id += idOf(source.see(other, []))
+    for (const name of (parts[index] as NamedRequest['parts'][number]).others) id += idOf(source.see(name, []))
   }
   return id
 }

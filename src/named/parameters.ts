@@ -162,11 +162,11 @@ export class Parameters implements StandIns {
 
   read (given: Parameter, column: Column, path: Path): unknown {
     const supplied = this.get(given) as Supplied
-    const own = isNowByDefault(supplied)
+    const parameter = isNowByDefault(supplied)
       ? supplied.value
       : given.isList ? readList(given, column, path, supplied) : readOne(given, column, path, supplied)
-    this.values?.set(given, own)
-    return own
+    this.values?.set(given, parameter)
+    return parameter
   }
 }
 

@@ -68,16 +68,16 @@ export class PlansOfCall implements NamedPlans {
    * why they are refused. @throws ServiceError if a member would be in another form without an optional parameter
    */
   find (sources: readonly TableSource[]): readonly BoundPart[] | undefined {
-    const kept = this.#keptBy(sources)
+    const cache = this.#keptBy(sources)
     const key = this.#keyOf(sources)
-    const known = kept.get(key)
-    if (known !== undefined) return this.#bind(known)
+    const cached = cache.get(key)
+    if (cached !== undefined) return this.#bind(cached)
     const found = this.#plan(sources)
     if (found === undefined) return undefined
     const bound = this.#bind(found)
     // what the call itself is refused for comes first
     if (bound !== undefined) this.requireForm(sources)
-    if (bound !== undefined || !this.#changesForm) kept.set(key, found)
+    if (bound !== undefined || !this.#changesForm) cache.set(key, found)
     return bound
   }
 
@@ -95,8 +95,8 @@ export class PlansOfCall implements NamedPlans {
   #keptBy (sources: readonly TableSource[]): BoundedMap<string, Kept> {
     const { request } = this.#call
     const table = baseTable((sources[0] as TableSource).table)
-    const known = plans.get(request)?.get(table)
-    if (known !== undefined) return known
+    const cached = plans.get(request)?.get(table)
+    if (cached !== undefined) return cached
     const ofRequest = getOrCreate(plans, request, () => new WeakMap<Table, BoundedMap<string, Kept>>())
     return getOrCreate(ofRequest, table, () => new BoundedMap<string, Kept>(KEPT))
   }

@@ -94,10 +94,10 @@ export function toRightsOfRole (
     const cause = findCause(request, detail.path)
     return cause === undefined ? [] : [{ path: pathOf(cause), message: messageOf(cause, detail.message) }]
   })
-  const own = OF_HEADER.test(error.message) ? undefined : MESSAGES.get(code)
-  const reason = error.reason ?? (own === undefined ? undefined : error.message)
+  const template = OF_HEADER.test(error.message) ? undefined : MESSAGES.get(code)
+  const reason = error.reason ?? (template === undefined ? undefined : error.message)
   const converted = copyOf(error)
-  converted.message = (statusCode === 400 ? details[0]?.message : undefined) ?? own ?? error.message
+  converted.message = (statusCode === 400 ? details[0]?.message : undefined) ?? template ?? error.message
   return withReason(withDetails(converted, ...details), reason)
 }
 

@@ -64,8 +64,8 @@ function toUpdate (table: Table): Column[] {
   const { primaryKey, foreignKeys } = table
   const keys = new Set([...primaryKey, ...foreignKeys.flatMap((key) => key.columns)])
   const writable = writableColumns(table, 'update')
-  const others = writable.filter(({ name }) => !keys.has(name))
-  return (others.length > 0 ? others : writable).slice(0, 1)
+  const notOfKey = writable.filter(({ name }) => !keys.has(name))
+  return (notOfKey.length > 0 ? notOfKey : writable).slice(0, 1)
 }
 
 /** The column that identifies rows in examples: the first of the primary key, or the first that can be compared. */
@@ -129,8 +129,8 @@ function * describeDatabase ({
   let fitting = 0
   for (const subject of subjects) {
     yield paths.add(Object.fromEntries([pathOf(subject, database)]))
-    const own = { ...rowSchemas(subject, filters, names), ...requestSchemas(subject) }
-    for (const [name, schema] of Object.entries(own)) yield schemas.add({ [name]: schema })
+    const ofTable = { ...rowSchemas(subject, filters, names), ...requestSchemas(subject) }
+    for (const [name, schema] of Object.entries(ofTable)) yield schemas.add({ [name]: schema })
     const bytes = document.bytes + paths.bytes + schemas.bytes
     if (bytes > maxBytes) throw documentTooLarge(subjects, fitting, maxBytes)
     if (bytes < maxBytes * OF_TABLES) fitting++
@@ -159,10 +159,10 @@ const MAX_NAMED = 100
 /** `fitting`: the number of tables that a document has room for. */
 function documentTooLarge (subjects: readonly Subject[], fitting: number, maxBytes: number): ServiceError {
   const named = subjects.slice(0, Math.min(fitting, MAX_NAMED)).map(({ table: { name } }) => JSON.stringify(name))
-  const others = fitting > MAX_NAMED ? ` and ${fitting - MAX_NAMED} others` : ''
+  const more = fitting > MAX_NAMED ? ` and ${fitting - MAX_NAMED} others` : ''
   return resultTooLarge(
     `the document of ${subjects.length} tables would be larger than ${maxBytes} bytes; use a token with permissions ` +
-    `on fewer tables: it has room for ${named.join(', ')}${others}`
+    `on fewer tables: it has room for ${named.join(', ')}${more}`
   )
 }
 

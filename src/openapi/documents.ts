@@ -194,20 +194,20 @@ function addTables (
   text: string,
   { database, prefix }: { database: string; prefix: string }
 ): HostDocument {
-  const own = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
-  const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${own}`)
+  const prefixOfNames = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
+  const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${prefixOfNames}`)
   const { paths, tags, components } = JSON.parse(renamed) as {
     paths: Record<string, PathItem>
     tags: Array<{ name: string }>
     components: { schemas: Schemas; responses?: Schemas }
   }
   const rename = (schemas: Schemas = {}): Schemas =>
-    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [own + name, schema]))
+    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [prefixOfNames + name, schema]))
   const tagOf = (name: string): string => `${database}.${name}`
-  const scheme = `${own}Token`
+  const scheme = `${prefixOfNames}Token`
   const base = basePath(host, prefix)
   const added = Object.entries(paths).map(([path, { post }]) => {
-    const operationId = post.operationId.replace(/^query/, `query${own}`).replace(/^run.*(?=Operations$)/, `run${own}`)
+    const operationId = post.operationId.replace(/^query/, `query${prefixOfNames}`).replace(/^run.*(?=Operations$)/, `run${prefixOfNames}`)
     return [base + path, { post: { ...post, operationId, tags: post.tags.map(tagOf), security: [{ [scheme]: [] }] } }]
   })
   const {

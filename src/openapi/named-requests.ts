@@ -80,7 +80,7 @@ function describeParameter (
   limits: Pick<DocumentSettings['limits'], 'offset'>
 ): DescribedParameter {
   const { description, isList, isOptional, default: otherwise, maximum, places: [place] } = declared
-  const own = (): Schema => {
+  const schemaOf = (): Schema => {
     switch (place.field) {
       case 'limit': return { type: 'integer', minimum: 1, maximum: maximum ?? MAX_LIMIT }
       case 'offset': return { type: 'integer', minimum: 0, maximum: maximum ?? limits.offset }
@@ -90,7 +90,7 @@ function describeParameter (
     const schema = place.operator === '$has' ? { type: 'string' } : anyOf(unionOf(column.type.schema).map(bare))
     return place.isData && place.isKey !== true && column.nullable ? orNull(schema) : schema
   }
-  const schema = isList ? { type: 'array', items: own() } : own()
+  const schema = isList ? { type: 'array', items: schemaOf() } : schemaOf()
   return {
     declared,
     schema: {

@@ -29,13 +29,13 @@ type Own = Readonly<Record<string, Schema | undefined>>
 function fieldsObject ({ properties, required, description }: TObject, part: keyof Field['in'], own: Own): Schema {
   const fields = Object.entries<Schema>(properties).flatMap(([field, schema]): Array<[string, Schema]> => {
     if (Object.hasOwn(own, field) && own[field] === undefined) return []
-    const given = toDocument(schema)
+    const described = toDocument(schema)
     const excludes = fieldNamed(field)?.excludes
     const excluded = excludes?.[part] ?? excludes?.selectInTransaction
-    const others = excluded && `Not together with ${excluded.join(', ')}.`
-    const text = [given['description'], others].filter(Boolean).join(' ')
+    const exclusion = excluded && `Not together with ${excluded.join(', ')}.`
+    const text = [described['description'], exclusion].filter(Boolean).join(' ')
     return [[field, {
-      ...(own[field]?.['$ref'] === undefined && given),
+      ...(own[field]?.['$ref'] === undefined && described),
       ...(text !== '' && { description: text }),
       ...own[field]
     }]]
@@ -140,7 +140,7 @@ function responseSchema ({ name, table, verbs }: Subject, verb: Verb): Schema {
   const { data: { properties, ...data }, ...rest } = ANSWERS[verb].properties as Record<string, any>
   const { rows, next, ...others } = properties as Record<string, Schema>
   const position = hasPositions(table) ? [refTo(`${name}Position`)] : []
-  const own = {
+  const ofTable = {
     // a write returns rows only to a caller who may select
     ...(verbs.includes('select') && { rows: { ...rows, items: refTo(`${name}Row`) } }),
     ...(next && {
@@ -148,7 +148,7 @@ function responseSchema ({ name, table, verbs }: Subject, verb: Verb): Schema {
     }),
     ...(verb === 'insert' && { id: insertedId(table) })
   }
-  return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...others, ...own } } } }
+  return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...others, ...ofTable } } } }
 }
 
 /**
@@ -202,13 +202,13 @@ function memberSchema (tables: readonly string[], own: Own, more: readonly strin
 function typedMember (subject: Subject): Schema {
   const { filters, columns } = ownOfTable(subject, 'select')
   const relatable = subject.table.columnList.filter(({ type }) => type.relatedAs !== undefined).map(({ name }) => name)
-  const own = {
+  const ofTable = {
     filters,
     columns,
     aggregates: { additionalProperties: refTo(`${subject.name}Aggregate`) },
     ...(relatable.length > 0 && { on: { additionalProperties: { type: 'string', enum: relatable } } })
   }
-  return memberSchema([subject.table.name], own, subject.table.kind === 'view' ? ['on'] : [])
+  return memberSchema([subject.table.name], ofTable, subject.table.kind === 'view' ? ['on'] : [])
 }
 
 function includeSchemas (all: readonly Subject[], limits: DocumentLimits, isTyped: boolean): Schemas {

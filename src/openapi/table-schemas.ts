@@ -42,8 +42,8 @@ export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Nam
     ...(verbs.includes('insert') && { Insert: insertSchema(table), OnConflict: onConflictSchema(subject) }),
     ...(verbs.includes('update') && updateSchemas(subject))
   }
-  const found = Object.entries(schemas).filter(([, schema]) => schema !== undefined)
-  return Object.fromEntries(found.map(([ending, schema]) => [name + ending, schema as Schema]))
+  const defined = Object.entries(schemas).filter(([, schema]) => schema !== undefined)
+  return Object.fromEntries(defined.map(([ending, schema]) => [name + ending, schema as Schema]))
 }
 
 function updateSchemas ({ name, table }: Subject): Schemas {
@@ -116,10 +116,10 @@ function insertSchema (table: Table): Schema {
   const writable = writableColumns(table, 'insert')
   const required = namesOf(writable.filter((column) => !isOptional(table, column)))
   return closedObject(writable.map((column) => {
-    const found = findDefault(column)
+    const defaultValue = findDefault(column)
     return [
       column.name,
-      { ...changeSchema(column, 'insert'), ...(found !== undefined && { 'x-default': found.value }) }
+      { ...changeSchema(column, 'insert'), ...(defaultValue !== undefined && { 'x-default': defaultValue.value }) }
     ]
   }), required.length > 0 ? { required } : {})
 }
@@ -148,12 +148,12 @@ const titleOf = ({ schema }: UpdateOperator): string => schema.title as string
 /** What an insert or update accepts for a column. */
 function changeSchema (column: Column, verb: 'insert' | 'update'): Schema {
   const taken = takenSchema(column, verb)
-  const own = operatorsOf(column, verb).map(titleOf)
-  if (verb === 'update' && hasDefault(column) && column.type.holdsJson !== true) own.push(DEFAULT)
-  if (own.length === 0) return taken
+  const forms = operatorsOf(column, verb).map(titleOf)
+  if (verb === 'update' && hasDefault(column) && column.type.holdsJson !== true) forms.push(DEFAULT)
+  if (forms.length === 0) return taken
   const { description, 'x-sql-type': declaration, ...value } = taken
   return {
-    ...anyOf([...membersOf(value), ...own.map(refTo)]),
+    ...anyOf([...membersOf(value), ...forms.map(refTo)]),
     ...(description !== undefined && { description }),
     'x-sql-type': declaration
   }
@@ -173,7 +173,7 @@ export function operatorSchemas (subjects: readonly VisibleTable[]): Schemas {
   ])
   const defaults = subjects.some(({ table, verbs }) =>
     verbs.includes('update') && writableColumns(table, 'update').some(hasDefault))
-  const own = used.map(({ name, schema, sql }) => [schema.title as string, closedObject(
+  const operators = used.map(({ name, schema, sql }) => [schema.title as string, closedObject(
     [[name, anyOf(membersOf(schema).map(bare))]],
     {
       required: [name],
@@ -181,7 +181,7 @@ export function operatorSchemas (subjects: readonly VisibleTable[]): Schemas {
         sql === undefined ? `${String(schema.description)}` : `Computes the new value from the stored one: ${name}.`
     }
   )] as const)
-  return Object.fromEntries(defaults ? [[DEFAULT, DEFAULT_FORM], ...own] : own)
+  return Object.fromEntries(defaults ? [[DEFAULT, DEFAULT_FORM], ...operators] : operators)
 }
 
 /** Names of schemas that the tables of a document share: operators, and filters by type. */
@@ -262,8 +262,8 @@ function partSchema (columns: readonly Column[]): Schema {
 function aggregateSchema (name: string, columns: readonly Column[]): Schema {
   const { properties: { filters }, minProperties, maxProperties, description } = AggregateSchema
   const calls = functionsOf(AggregateSchema, columns, (call, { type }) => findAggregate(call, type) !== undefined)
-  const own = { ...refTo(`${name}Filters`), description: filters.description }
-  return closedObject([...calls, ['filters', own]], { minProperties, maxProperties, description })
+  const ofFilters = { ...refTo(`${name}Filters`), description: filters.description }
+  return closedObject([...calls, ['filters', ofFilters]], { minProperties, maxProperties, description })
 }
 
 export const hasPositions = (table: Table): boolean => findPageKey(table) !== undefined
@@ -342,7 +342,7 @@ function filtersSchema (
   filters: FilterSchemas,
   names: Names
 ): Schema {
-  const own = { ...refTo(`${name}Filters`), minProperties: 1 }
+  const nested = { ...refTo(`${name}Filters`), minProperties: 1 }
   const incomparable = columns.filter(({ type }) => type.comparison === 'none')
   const row = {
     ...refTo(`${name}Row`),
@@ -353,8 +353,8 @@ function filtersSchema (
     })
   }
   const combinators: Readonly<Record<CombinatorForm, Schema | undefined>> = {
-    list: { type: 'array', items: own, minItems: 1 },
-    filters: own,
+    list: { type: 'array', items: nested, minItems: 1 },
+    filters: nested,
     row,
     members: related.length > 0 ? refTo(`${name}Related`) : undefined,
     counted: related.length > 0 ? refTo(`${name}Counted`) : undefined,
@@ -412,12 +412,12 @@ function pathsSchema ({ maxItems, maxLength }: { readonly maxItems: number, read
     pattern: { type: 'string', maxLength },
     boolean: { type: 'boolean' }
   }
-  const own = Object.entries(PATH_OPERATORS).map(([name, operand]) => [name, operands[operand]] as const)
+  const ofOperators = Object.entries(PATH_OPERATORS).map(([name, operand]) => [name, operands[operand]] as const)
   return {
     type: 'object',
     minProperties: 1,
     propertyNames: { pattern: `^\\$(?:${PATH_STEP})*$`, maxLength },
-    additionalProperties: { anyOf: [comparedOrNull, closedObject(own, { minProperties: 1 })] },
+    additionalProperties: { anyOf: [comparedOrNull, closedObject(ofOperators, { minProperties: 1 })] },
     description: 'Values at paths such as $.size, $.tags[0], $.tags[last-1] and $."any key", compared by their ' +
       'types. All must hold.'
   }
@@ -453,7 +453,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   }
   const accepted = [...operators]
     .filter(([, operator]) => acceptsOperator(operator, type) && (operator.needs !== 'none' || nullable))
-  const own = closedObject(
+  const conditions = closedObject(
     accepted.map(([name, operator]) => [name, operands[operator.operand](operator)]),
     { minProperties: 1 }
   )
@@ -465,10 +465,10 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
           [name, operands[operator.operand](operator)] as const),
         ['$case', { type: 'string', enum: CASES }]
       ], { minProperties: 2, required: ['$case'], description: '"ignore": letter case makes no difference.' })]
-  if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, own] }
+  if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, conditions] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) {
-    return { not: { ...LIKE_OPERATORS, not: own }, description: 'Any JSON value, or an object of operators.' }
+    return { not: { ...LIKE_OPERATORS, not: conditions }, description: 'Any JSON value, or an object of operators.' }
   }
   return {
     anyOf: [
@@ -476,7 +476,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
       ...(nullable ? [{ type: 'null' }] : []),
       ...(type.structured ? [] : [{ type: 'array', items: ifNull(value), minItems: 1, maxItems }]),
       ...inAnyCase,
-      own
+      conditions
     ]
   }
 }

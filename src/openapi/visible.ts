@@ -70,10 +70,10 @@ export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap
   const connect = (table: Table, other: Table): unknown => getOrCreate(neighbours, table, () => new Set()).add(other)
   for (const table of byName.values()) {
     for (const { referencedTable } of table.foreignKeys) {
-      const other = byName.get(referencedTable)
-      if (other === undefined) continue
-      connect(table, other)
-      connect(other, table)
+      const referenced = byName.get(referencedTable)
+      if (referenced === undefined) continue
+      connect(table, referenced)
+      connect(referenced, table)
     }
   }
   return new Map(Array.from(neighbours, ([table, others]) => [table, [...others].flatMap((other): RelatedTable[] => {

@@ -109,13 +109,13 @@ function planForm (column: Column, given: Record<string, unknown>, path: Path, i
       ? { column, parameter: type.ownNull }
       : toAssignment(column, operand, path)
   }
-  const found =
+  const update =
     other === undefined
       ? type.updates?.find((each) => each.name === name && (isAllowed || each.sql === undefined))
       : undefined
-  if (found === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
-  const parameter = readValue(column, operand, [...path, name], found.read)
-  return found.sql === undefined ? { column, parameter } : { column, operator: found.name, parameter }
+  if (update === undefined) throw at(path, invalidValue(column.name, describeRefusal(column, keys, isAllowed)))
+  const parameter = readValue(column, operand, [...path, name], update.read)
+  return update.sql === undefined ? { column, parameter } : { column, operator: update.name, parameter }
 }
 
 /** @throws INVALID_VALUE */

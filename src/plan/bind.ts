@@ -54,8 +54,8 @@ class Filling {
 
   visit (node: unknown): unknown {
     if (typeof node !== 'object' || node === null || this.#holes.without.has(node)) return node
-    const known = this.#visited?.get(node)
-    if (known !== undefined) return known
+    const before = this.#visited?.get(node)
+    if (before !== undefined) return before
     const filled = Array.isArray(node) ? this.#fillList(node) : isOfPlan(node) ? this.#fillObject(node as Node) : node
     if (filled === node) this.#holes.without.add(node)
     else if (isShared(node)) (this.#visited ??= new Map<object, unknown>()).set(node, filled)

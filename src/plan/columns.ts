@@ -50,9 +50,9 @@ export function getRelatedColumn (
     member = level.find((each) => each.name === step) as OneMember
     level = member.members
   }
-  const found = member as OneMember
-  const origin = getColumn(found.table, name, path)
-  const column = { ...origin, ...OF_RESULT, name: resultName ?? name, nullable: true, member: found, origin }
+  const last = member as OneMember
+  const origin = getColumn(last.table, name, path)
+  const column = { ...origin, ...OF_RESULT, name: resultName ?? name, nullable: true, member: last, origin }
   return { column, path }
 }
 

@@ -104,10 +104,10 @@ export function foreignKeyCheckOf (
   { key, table, columns, rules }: WrittenForeignKey,
   values: ReadonlyArray<readonly Value[]>
 ): ForeignKeyCheck {
-  const found = new Map(
+  const byText = new Map(
     values.map((each): [string, Found] => [textOf(each), { values: each, index: undefined, isOwn: false }])
   )
-  return { key, table, columns, ...planLookups({ table, rules }, columns, [...found.values()]) }
+  return { key, table, columns, ...planLookups({ table, rules }, columns, [...byText.values()]) }
 }
 
 const targetOf = ({ key, table }: Parent): Pick<ForeignKeyCheck, 'key' | 'table' | 'columns'> => ({
@@ -129,18 +129,19 @@ function planForeignKeyCheck (
   const { key, table, columns: referenced } = target
   const columns = key.columns.map((name) => getNamed(base, name))
   const writtenKeys = new Set(table === base ? rows.map((row) => textOf(valuesOf(row, referenced))) : [])
-  const found = new Map<string, Found>()
+  const byText = new Map<string, Found>()
   for (const row of rows) {
     const values = verb === 'insert'
       ? insertedValues(row, columns)
       : verb === 'update' ? updatedValues(row, columns, rules) : valuesOf(row, columns)
     if (values === undefined || values.includes(null) || values.includes(undefined)) continue
     const text = textOf(values)
-    if (!found.has(text)) found.set(text, { values: values as Value[], index: row.index, isOwn: writtenKeys.has(text) })
+    if (byText.has(text)) continue
+    byText.set(text, { values: values as Value[], index: row.index, isOwn: writtenKeys.has(text) })
   }
-  return found.size === 0
+  return byText.size === 0
     ? []
-    : [{ ...target, ...planLookups({ table, rules: rulesOf(parent) }, referenced, [...found.values()]) }]
+    : [{ ...target, ...planLookups({ table, rules: rulesOf(parent) }, referenced, [...byText.values()]) }]
 }
 
 function getNamed ({ columns }: Table, name: string): Column {
@@ -187,9 +188,9 @@ function rulesOf ({ rules }: Parent): Condition {
 
 function valuesOf ({ assignments }: WrittenRow, columns: readonly Column[]): Array<Parameter | undefined> {
   return columns.map((column) => {
-    const given = assignments.find((assignment) => assignment.column === column)?.parameter
+    const written = assignments.find((assignment) => assignment.column === column)?.parameter
     // equal values are looked up once
-    const parameter = valueOr(given, '')
+    const parameter = valueOr(written, '')
     // a moment is not known before the write
     if (parameter !== undefined && isMoment(parameter)) throw unknownForeignKey()
     return parameter

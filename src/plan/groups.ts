@@ -102,7 +102,7 @@ function planNamed (
   }
   const path = [...parent, name, key]
   const source = getColumn(table, operand, path)
-  const found = source.type.parts?.get(key)
-  if (found === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))
-  return resultColumn(name, key, found, source)
+  const computation = source.type.parts?.get(key)
+  if (computation === undefined) throw at(path, invalidValue(operand, `${describeType(source)} has no ${key}`))
+  return resultColumn(name, key, computation, source)
 }

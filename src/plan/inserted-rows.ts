@@ -139,7 +139,7 @@ function planRows (
       const path: Path = isList ? ['data', index] : ['data']
       const names = objectKeys(row)
       const named = new Array<Column>(names.length)
-      const given = new Array<Given>(names.length)
+      const values = new Array<Given>(names.length)
       const paths = new Array<Path>(names.length)
       for (let each = 0; each < names.length; each++) {
         const name = names[each] as string
@@ -149,7 +149,7 @@ function planRows (
         const column = named[each] as Column
         const value = row[column.name]
         const valuePath = paths[each] as Path
-        given[each] = typeof value === 'object' || standIns !== undefined
+        values[each] = typeof value === 'object' || standIns !== undefined
           ? readForm(column, value, valuePath)
           : readWith(column.type.store, column, value, valuePath)
       }
@@ -157,7 +157,7 @@ function planRows (
       if (conflict !== undefined) requireForConflict(named, conflict, { table, path })
       if (isList && readers.length < FEW) readers.push({ columns: named, read: createReader(named, readForm) })
       columns = named
-      parameters = given
+      parameters = values
     }
     rows.push({ index, columns, parameters })
   }

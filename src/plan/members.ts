@@ -33,11 +33,11 @@ export const planReturnedMembers = (include: Include, { source, limits }: Member
 const withoutViews = (source: TableSource): TableSource => ({
   table: source.table,
   see (name, path) {
-    const other = source.see(name, path)
-    if (other.kind === 'view') {
+    const table = source.see(name, path)
+    if (table.kind === 'view') {
       throw at(path, mayBeNew(invalidBody(`"${name}" is a view, which is not allowed beside "returning"`)))
     }
-    return other
+    return table
   }
 })
 
@@ -198,8 +198,8 @@ function layOut (rows: Rows): Cells {
   const joined: Joined[] = []
   const links: LinkCells[] = []
   const cellOf = (column: Column, table: number): number => {
-    const found = cells.findIndex((cell) => cell.column === column && cell.table === table)
-    return from + (found < 0 ? cells.push({ column, table }) - 1 : found)
+    const index = cells.findIndex((cell) => cell.column === column && cell.table === table)
+    return from + (index < 0 ? cells.push({ column, table }) - 1 : index)
   }
   const add = (
     own: readonly Column[],
@@ -223,9 +223,9 @@ function layOut (rows: Rows): Cells {
     return { kind: 'joined', name, before: `,"${name}":`, presence, row: add(columns, table, members, []) }
   }
   const link = (member: ListMember, table: number): LinkCells => {
-    const found: LinkCells = { kind: 'link', member, links: member.on.map(({ column }) => cellOf(column, table)) }
-    links.push(found)
-    return found
+    const cellsOfLink: LinkCells = { kind: 'link', member, links: member.on.map(({ column }) => cellOf(column, table)) }
+    links.push(cellsOfLink)
+    return cellsOfLink
   }
   const row = add(columns, 0, members, page?.by === 'position' ? page.hidden : [])
   return { cells, joined, row, links }

@@ -228,11 +228,11 @@ function planPosition (
 ): Condition {
   if (after === null) return { kind: 'constant', value: true }
   const names = order.map(({ column }) => column.name)
-  const other =
+  const wrong =
     objectKeys(after).find((name) => !names.includes(name)) ?? names.find((name) => !Object.hasOwn(after, name))
-  if (other !== undefined) {
+  if (wrong !== undefined) {
     throw at(
-      ['after', other],
+      ['after', wrong],
       mayBeNew(invalidBody(`"after" must have the columns of the order and no others: ${names.join(', ')}`))
     )
   }

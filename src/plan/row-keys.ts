@@ -23,7 +23,7 @@ function findRowKeys ({ columns, primaryKey, indexes }: Table): ReadonlyArray<re
     const key = findColumns(columns, names)
     return key?.every(({ type }) => type.comparison !== 'none') === true ? [key] : []
   }
-  const others = indexes
+  const notPrimary = indexes
     .filter((index) => index.unique && isWhole(index))
     .flatMap(({ parts }) => toKey(parts.map(({ column }) => column)))
   const primary = indexes.find(
@@ -32,7 +32,7 @@ function findRowKeys ({ columns, primaryKey, indexes }: Table): ReadonlyArray<re
   )
   return [
     ...(primary === undefined || isWhole(primary) ? toKey(primaryKey) : []),
-    ...others.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)
+    ...notPrimary.toSorted((a, b) => Number(mayBeNull(a)) - Number(mayBeNull(b)) || a.length - b.length)
   ]
 }
 
@@ -41,8 +41,8 @@ export function findColumns (
   columns: Table['columns'],
   names: ReadonlyArray<string | null>
 ): readonly Column[] | undefined {
-  const found = names.map((name) => (name === null ? undefined : columns.get(name)))
-  return found.length > 0 && found.every((column) => column !== undefined) ? found : undefined
+  const ofNames = names.map((name) => (name === null ? undefined : columns.get(name)))
+  return ofNames.length > 0 && ofNames.every((column) => column !== undefined) ? ofNames : undefined
 }
 
 /** Neither beginnings of texts nor expressions. */
@@ -80,9 +80,9 @@ export function findUpdateKey (table: Table, assignments: readonly Assignment[])
   const isUnchanged = (column: Column): boolean =>
     !assigned.has(column) && !column.generated && column.onUpdate !== true
   const isKnown = (column: Column): boolean => {
-    const given = assigned.get(column)
-    if (given === undefined) return isUnchanged(column)
-    const { operator, parameter } = given
+    const assignment = assigned.get(column)
+    if (assignment === undefined) return isUnchanged(column)
+    const { operator, parameter } = assignment
     // null for a NOT NULL column is refused later (src/verbs/update.ts)
     return operator === undefined ? parameter !== null || !column.nullable : isSum(column, parameter)
   }

@@ -44,8 +44,8 @@ export function findUnexpected (range: RowRange, count: number, table: string): 
   const { least, most } = range
   if (count >= least && count <= most) return undefined
   // rows beyond the upper bound are not counted to the end
-  const found = count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)
-  return at(['expect'], expectationFailed(`${found} in "${table}" for these filters, and ${describeRange(range)}`))
+  const rows = count > most ? thereAre('more than ', Math.max(most, 0)) : thereAre('', count)
+  return at(['expect'], expectationFailed(`${rows} in "${table}" for these filters, and ${describeRange(range)}`))
 }
 
 /** The database undoes it if it fails. */

@@ -190,8 +190,8 @@ function decideMiscounted (
     fillsNew ? 'insert-first' : 'look-up',
     'the server may count NULL over NULL as a new row'
   )
-  const given = set.kind === 'assignments' ? written : columns.filter((column) => written.includes(column))
-  const nulls = given.filter(({ nullable, defaultText, defaultComputed }) =>
+  const columnsSet = set.kind === 'assignments' ? written : columns.filter((column) => written.includes(column))
+  const nulls = columnsSet.filter(({ nullable, defaultText, defaultComputed }) =>
     nullable && (defaultText !== null || defaultComputed === true))
   const isUnknown = set.kind === 'assignments' &&
     set.assignments.some(({ column, operator }) => operator !== undefined && nulls.includes(column))
@@ -240,12 +240,12 @@ function findReasonOfOrder (table: Table, inserted: readonly Column[], written: 
   if (seesNew || seesChanged) return 'triggers see the order'
   const names = new Set([...inserted, ...written].map(({ name }) => name))
   const staysNull = (column: string): boolean => {
-    const found = columns.get(column)
-    return found?.defaultText === null && !isComputed(found) && found.onUpdate !== true && !names.has(column)
+    const facts = columns.get(column)
+    return facts?.defaultText === null && !isComputed(facts) && facts.onUpdate !== true && !names.has(column)
   }
   // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
-  const own = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
-  if (!own.every((key) => key.columns.every(staysNull))) return 'a row may refer to the one before'
+  const toItself = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
+  if (!toItself.every((key) => key.columns.every(staysNull))) return 'a row may refer to the one before'
   return mayChangeKey(table, written) ? 'a row may take a unique value that one before releases' : undefined
 }
 

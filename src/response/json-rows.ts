@@ -162,8 +162,8 @@ export class JsonRows implements RowFormat {
 
   #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
     const layouts = (this.#layouts ??= new Map())
-    const found = layouts.get(from)
-    if (found !== undefined) return found
+    const cached = layouts.get(from)
+    if (cached !== undefined) return cached
     const layout = createLayout(this.#columns.slice(from, from + length))
     layouts.set(from, layout)
     return layout
@@ -270,8 +270,8 @@ export class RelatedLists {
         : writeValue((on[index] as ListMember['on'][number]).column, value)
     }
     const key = texts.join()
-    const found = this.#byKey.get(key)
-    if (found !== undefined) return found
+    const existing = this.#byKey.get(key)
+    if (existing !== undefined) return existing
     const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
     const { empty } = this.#none
     const list =

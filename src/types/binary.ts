@@ -52,9 +52,9 @@ export function binaryType ({ bytes, padded }: { bytes: number | null, padded: b
     }),
     unbounded: Type.String({ contentEncoding: 'base64', pattern: base64Pattern(Infinity) }),
     read: (value) => {
-      const given = readBase64(value)
-      if (bytes !== null && given.length > bytes) throw new ValueTooLong(`is longer than ${bytes} bytes`)
-      return padded && bytes !== null && given.length < bytes ? Buffer.concat([given], bytes) : given
+      const buffer = readBase64(value)
+      if (bytes !== null && buffer.length > bytes) throw new ValueTooLong(`is longer than ${bytes} bytes`)
+      return padded && bytes !== null && buffer.length < bytes ? Buffer.concat([buffer], bytes) : buffer
     },
     ...(padded && {
       keeps: (value: unknown) => bytes === null || Buffer.from(String(value), 'base64').length === bytes

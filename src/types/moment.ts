@@ -75,8 +75,8 @@ export function readMoment (operand: unknown, form: MomentForm, use: Moment['use
 export function readOffset (operand: unknown): Pick<Moment, 'months' | 'seconds'> {
   if (operand === true) return { months: 0, seconds: 0 }
   const entries = isObject(operand) ? Object.entries(operand) : []
-  const other = entries.find(([unit]) => !UNITS.includes(unit))
-  if (entries.length === 0 || other !== undefined) throw expected(`true, or an offset of ${UNITS.join(', ')}`)
+  const notUnit = entries.find(([unit]) => !UNITS.includes(unit))
+  if (entries.length === 0 || notUnit !== undefined) throw expected(`true, or an offset of ${UNITS.join(', ')}`)
   let [months, seconds] = [0, 0]
   for (const [unit, given] of entries) {
     const amount = readAmount(given)

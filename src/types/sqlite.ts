@@ -300,9 +300,9 @@ function sqliteTimestamp (facts: TypeFacts): ColumnType {
 /** Unknown types are written by their storage class and are not writable. */
 export function sqliteType (facts: TypeFacts): ColumnType {
   const declaration = facts.declaration.toLowerCase()
-  const found = byPrefix.find(([prefix]) => prefix.test(declaration))
-  if (found === undefined) return native(unknownType(facts.declaration), undefined)
-  const [, toType, relatedAs] = found
+  const entry = byPrefix.find(([prefix]) => prefix.test(declaration))
+  if (entry === undefined) return native(unknownType(facts.declaration), undefined)
+  const [, toType, relatedAs] = entry
   const [type, related] = [toType(facts), relatedAs?.(facts)]
   return createType({
     ...type,

@@ -33,7 +33,7 @@ const numbers = new Map([
   [4, 'float'],
   [5, 'double']
 ])
-const others = new Map([
+const classesOfOneType = new Map([
   [7, 'timestamp'],
   [10, 'date'],
   [14, 'date'],
@@ -52,8 +52,8 @@ export function valueClass ({ type, charset, flags, length, extendedType, format
   if (type === NULL) return 'null'
   if (type === YEAR) return 'year'
   if (type === BIT) return length === 1 ? 'bit' : 'bits'
-  const other = others.get(type)
-  if (other !== undefined) return other
+  const onlyClass = classesOfOneType.get(type)
+  if (onlyClass !== undefined) return onlyClass
   if (extended.has(extendedType)) return extendedType
   if ((flags & ENUM) !== 0) return 'enum'
   if ((flags & SET) !== 0) return 'set'
@@ -97,9 +97,9 @@ const classes = new Map<string, readonly string[]>([
 /** Returns the value classes that the server may send for a column; undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
-  const found = classes.get(name)
-  if (found === undefined) return undefined
-  return new Set(['null', ...found, ...(/ zerofill/i.test(declaration) ? found.map((each) => `${each} zerofill`) : [])])
+  const ofName = classes.get(name)
+  if (ofName === undefined) return undefined
+  return new Set(['null', ...ofName, ...(/ zerofill/i.test(declaration) ? ofName.map((each) => `${each} zerofill`) : [])])
 }
 
 /**

@@ -27,10 +27,10 @@ function reportGrant (granted: Granted, database: string, catalog: Catalog): Fin
   const ofDatabase = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (grant.databases !== 'all' && ofDatabase === undefined) return []
   const tables = ofDatabase?.tables ?? 'all'
-  const found = tables === 'all'
+  const reports = tables === 'all'
     ? findings('line', [`${verbsOf(grant.permissions)} on all tables`])
     : [...tables.keys()].flatMap((name) => reportTable(granted, database, name, catalog.tables.get(name)))
-  return about(label, [...found, ...findings('warning', findUnchecked(grant, database, catalog))])
+  return about(label, [...reports, ...findings('warning', findUnchecked(grant, database, catalog))])
 }
 
 /** Foreign keys that the grant can only set to null. */

@@ -28,8 +28,8 @@ export async function comparePrivileges (
       .filter(({ verb }) => !isReplica || verb === 'select')
     // most grants have the same uses, which are asked for once
     const asked = uses.filter((use) => !deniedByUse.has(JSON.stringify(use)))
-    const found = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
-    for (const use of asked) deniedByUse.set(JSON.stringify(use), found.get(`${use.verb} ${use.table}`) ?? [])
+    const byUse = Map.groupBy(await findDenied(asked), ({ table, verb }) => `${verb} ${table}`)
+    for (const use of asked) deniedByUse.set(JSON.stringify(use), byUse.get(`${use.verb} ${use.table}`) ?? [])
     const denied = uses.flatMap((use) => deniedByUse.get(JSON.stringify(use)) ?? [])
     all.push(about(label, findings('warning', describeDenied(denied))))
   }

@@ -63,9 +63,9 @@ export function createDefinitions ({
     isExpectedIn (index, bytes, from, end) {
       if (lengths[index] === end - from) {
         const at = end - FIXED
-        const known = index * FIXED
+        const begin = index * FIXED
         let same = 0
-        while (same < FIXED && bytes[at + same] === fixed[known + same]) same++
+        while (same < FIXED && bytes[at + same] === fixed[begin + same]) same++
         if (same === FIXED) return true
       }
       if (!isExpected(index, readDefinition(bytes, from, end))) return false
@@ -142,8 +142,8 @@ export function createDifferences (): Differences {
     ofReplicas: { isKnown: (table, column, sent) => met.get(keyOf(table, column, sent))?.isKnown === true },
     isKnown (table, column, sent) {
       const key = keyOf(table, column, sent)
-      const found = met.get(key)
-      if (found !== undefined) return found.isKnown
+      const difference = met.get(key)
+      if (difference !== undefined) return difference.isKnown
       if (met.size >= MAX_DIFFERENCES) met.clear()
       met.set(key, {
         table: table.name,

@@ -114,7 +114,7 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const [linked, outer] = ['1', '0'].map((isOwn) =>
       toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))
     ) as [ForeignKey[], ForeignKey[]]
-    const own = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
+    const foreignKeys = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
@@ -133,9 +133,9 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
       primaryKey: keys.find((key) => key.name === 'PRIMARY')?.columns ?? [],
       uniqueKeys: keys,
       indexes: indexesOfTable,
-      foreignKeys: own,
+      foreignKeys,
       ...(outer.length > 0 && { outerKeys: outer }),
-      ...((foreigns.get(name) ?? []).some(([, key]) => ![...own, ...outer].some((seen) => seen.name === key)) && {
+      ...(foreigns.get(name)?.some(([, key]) => ![...foreignKeys, ...outer].some(({ name }) => name === key)) && {
         hidesKeys: true as const
       }),
       checks: checked.map((check) => toCheck(check, names))

@@ -248,8 +248,8 @@ export function createMysqlPool (
       rest()
       closeIdle(isPast)
       // waiters may get a session that is in use, or one of an attempt that succeeds before the server is full
-      const others = counted.size - stopping.size + (isCrowded(error as MysqlError) ? opening : 0)
-      if (others === 0) waiters.reject(() => toConnectError(error as MysqlError), last)
+      const remaining = counted.size - stopping.size + (isCrowded(error as MysqlError) ? opening : 0)
+      if (remaining === 0) waiters.reject(() => toConnectError(error as MysqlError), last)
     }
     grow()
   }

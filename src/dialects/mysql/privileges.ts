@@ -45,8 +45,8 @@ export function parseGrant (line: string): Granted | undefined {
 
 /** The roles that the lines grant, as SQL. */
 function rolesIn (lines: readonly string[]): { mysql: string[], mariadb: string[] } {
-  const found = (form: RegExp): string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? [])
-  return { mysql: found(MYSQL_ROLES), mariadb: found(MARIADB_ROLE) }
+  const allOf = (form: RegExp): string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? [])
+  return { mysql: allOf(MYSQL_ROLES), mariadb: allOf(MARIADB_ROLE) }
 }
 
 const unquote = (name: string): string => name === '*' ? name : name.slice(1, -1).replaceAll('``', '`')
@@ -72,7 +72,7 @@ function findServerRisks ({ privileges, mayGrant }: Granted): string[] {
     .filter((privilege) => DANGERS.has(privilege))
     .map((privilege) => `${privilege}: ${DANGERS.get(privilege)}`)
   const data = privileges.filter((privilege) => NEEDED.includes(privilege))
-  const others = privileges.filter(
+  const unneeded = privileges.filter(
     (privilege) => !DANGERS.has(privilege) && !NEEDED.includes(privilege) && !HARMLESS.includes(privilege)
   )
   return [
@@ -80,18 +80,18 @@ function findServerRisks ({ privileges, mayGrant }: Granted): string[] {
     ...(data.length > 0
       ? [`${data.join(', ')} on *.*: every database of the server, and those that are not configured too`]
       : []),
-    ...(others.length > 0 ? [`${others.join(', ')} on *.*: more than is needed`] : []),
+    ...(unneeded.length > 0 ? [`${unneeded.join(', ')} on *.*: more than is needed`] : []),
     ...(mayGrant ? ['GRANT OPTION on *.*: may give its privileges to other accounts'] : [])
   ]
 }
 
 function findDatabaseRisks ({ privileges, database, mayGrant }: Granted, configured: readonly string[]): string[] {
   const name = unescapePattern(database)
-  const others = privileges.filter((privilege) => !NEEDED.includes(privilege) && !HARMLESS.includes(privilege))
+  const unneeded = privileges.filter((privilege) => !NEEDED.includes(privilege) && !HARMLESS.includes(privilege))
   return [
     ...(configured.includes(name)
-      ? others.length > 0
-        ? [`${others.join(', ')} on ${name}: more than is needed`]
+      ? unneeded.length > 0
+        ? [`${unneeded.join(', ')} on ${name}: more than is needed`]
         : []
       : [`${privileges.join(', ')} on ${name}: a database that is not configured`]),
     ...(mayGrant ? [`GRANT OPTION on ${name}: may give its privileges to other accounts`] : [])

@@ -143,9 +143,9 @@ async function loadCollations (
   } catch (error) {
     if (!isLogicError(error as SqliteError)) throw error
   }
-  const known: Array<readonly [string, string]> = []
-  for (const name of names) known.push(...(await collationsOf(ask, table, [name]).catch(() => new Map())))
-  return new Map(known)
+  const collations: Array<readonly [string, string]> = []
+  for (const name of names) collations.push(...(await collationsOf(ask, table, [name]).catch(() => new Map())))
+  return new Map(collations)
 }
 
 async function collationsOf (ask: Ask, table: string, columns: readonly string[]): Promise<Collations> {
@@ -436,8 +436,9 @@ function withOwnNames (rows: readonly IndexRow[]): IndexRow[] {
 
 /** The columns of a key, without the expressions in it. */
 function toKeys (rows: IndexRow[], primaryKey: readonly string[]): Key[] {
-  const others = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
-  const keys = [...others].map(([name, parts]): Key => ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
+  const partsByKey = Map.groupBy(rows.filter(({ origin }) => origin !== 'pk'), (row) => row.key)
+  const keys = Array.from(partsByKey, ([name, parts]): Key =>
+    ({ name, columns: parts.flatMap(({ column }) => column ?? []) }))
   return primaryKey.length === 0 ? keys : [{ name: 'PRIMARY', columns: primaryKey }, ...keys]
 }
 

@@ -20,8 +20,8 @@ const codeOf = (error: unknown): number => (error as { errcode?: number }).errco
 
 /** Distinguishes the file that has a path from any other; undefined if none has it. */
 export function identify (path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found && `${found.dev} ${found.ino}`
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats && `${stats.dev} ${stats.ino}`
 }
 
 export const cannotOpen = (): Error => Object.assign(new Error(CANNOT_OPEN.errstr), CANNOT_OPEN)

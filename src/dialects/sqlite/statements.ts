@@ -62,12 +62,12 @@ async function hasOtherKey (session: Session, statement: Statement, insertId: st
   if (identity === undefined || !mayFire(table, 'insert', 'after')) return false
   const key = findAssigned(statement, identity) as Value | null | undefined ?? BigInt(insertId)
   const sql = `select 1 from ${quoted(table.name)} where ${quoted(identity.name)} = ?`
-  let found = false
+  let exists = false
   await session.read({ sql, parameters: [key], limit: Infinity }, () => {
-    found = true
+    exists = true
     return false
   })
-  return !found
+  return !exists
 }
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`

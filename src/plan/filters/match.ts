@@ -29,8 +29,8 @@ export function planMatch (value: unknown, scope: FilterScope, path: Path): Matc
   )
   if (index === undefined) throw at([...path, 'columns'], mayBeNew(invalidBody(describeIndexes(table))))
   const textPath = [...path, 'text']
-  const given = withStandIn(text, named[0] as Column, scope.standIns, textPath)
-  const parameter = readText(given, textPath, (read) => toSearch(read, mode, table))
+  const words = withStandIn(text, named[0] as Column, scope.standIns, textPath)
+  const parameter = readText(words, textPath, (read) => toSearch(read, mode, table))
   if (mode === 'boolean' && !traitsOf(table).hasBooleanSearch) {
     throw unsupported(pointer(...path, 'mode'), 'SQLite has no boolean mode: use "any" or "all"')
   }
@@ -53,8 +53,8 @@ export function indexesOfWords ({ indexes }: Table): ReadonlyArray<Index & Requi
 function describeIndexes (table: Table): string {
   const lists = indexesOfWords(table).map(({ parts }) => JSON.stringify(parts.map(({ column }) => column)))
   const what = traitsOf(table).hasBooleanSearch ? 'a FULLTEXT index on' : 'an FTS5 table with'
-  const found = lists.length === 0 ? 'there is none' : `there are those of ${lists.join(', ')}`
-  return `"$match" needs ${what} exactly these columns of "${table.name}"; ${found}`
+  const present = lists.length === 0 ? 'there is none' : `there are those of ${lists.join(', ')}`
+  return `"$match" needs ${what} exactly these columns of "${table.name}"; ${present}`
 }
 
 const FIELDS = new Set(['columns', 'text', 'mode'])

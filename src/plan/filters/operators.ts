@@ -140,14 +140,14 @@ function planColumns (operand: Operand, operator: Operator): Condition {
     throw refuse(operand, '"$column" must be the name of another column, and stand alone')
   }
   if (scope.isTimeless === true) throw refuse(operand, '"$column" is not allowed in "having"')
-  const other = getColumn(scope.table, name, [...path, '$column'])
-  if (other === column) throw refuse(operand, 'a column cannot be compared with itself')
-  if (!canCompare(column, other)) {
+  const compared = getColumn(scope.table, name, [...path, '$column'])
+  if (compared === column) throw refuse(operand, 'a column cannot be compared with itself')
+  if (!canCompare(column, compared)) {
     const described = (each: Column): string =>
       `${describeType(each)}${each.collation === undefined ? '' : ` ${each.collation}`}`
-    throw refuse(operand, `${described(column)} cannot be compared with "${name}" (${described(other)})`)
+    throw refuse(operand, `${described(column)} cannot be compared with "${name}" (${described(compared)})`)
   }
-  return { kind: 'columns', column, operator, other }
+  return { kind: 'columns', column, operator, other: compared }
 }
 
 function planCompare (operand: Operand, operator: Operator): Condition {

@@ -112,17 +112,18 @@ export function planRelation (
     readonly condition: Condition
   } {
   const { table: named = name, on, filters = {} } = member
-  const other = relating.source.see(named, tablePathOf(member, path))
-  const equalColumns = startEqualColumns(other)
+  const table = relating.source.see(named, tablePathOf(member, path))
+  const equalColumns = startEqualColumns(table)
   const inner = {
     ...scope,
     isSearchable: undefined,
-    table: other,
-    relating: { ...relating, table: other, level: relating.level + 1 },
+    table,
+    relating: { ...relating, table, level: relating.level + 1 },
     equalColumns
   }
   const condition = planGroup(filters, inner, [...path, 'filters'])
-  return { other, equalColumns, condition, on: planOn(on, { table: relating.table, other, equalColumns, path }) }
+  const pairs = planOn(on, { table: relating.table, other: table, equalColumns, path })
+  return { other: table, equalColumns, condition, on: pairs }
 }
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
@@ -194,8 +195,8 @@ function planEntry (key: string, value: unknown, scope: FilterScope, path: Path)
 
 function planList (value: unknown, scope: FilterScope, path: Path): Condition[] {
   if (!Array.isArray(value)) throw refuse(path, 'must be a list of filters')
-  const left = scope.limits.conditions - scope.counted.conditions
-  if (value.length > left) throw at([...path, left], tooManyConditions(scope.limits.conditions))
+  const remaining = scope.limits.conditions - scope.counted.conditions
+  if (value.length > remaining) throw at([...path, remaining], tooManyConditions(scope.limits.conditions))
   return value.map((filters, index) => {
     const memberPath = [...path, index]
     return countAtLeastOne(scope, memberPath, () => planGroup(filters, scope, memberPath))
