@@ -145,6 +145,17 @@ export const ENGINES_WITHOUT_TRANSACTIONS = toText(
   db.selectFrom('information_schema.ENGINES').select('ENGINE').where('TRANSACTIONS', '=', lit('NO'))
 )
 
+/** A row if the engine of the table has no transactions. Parameter: the name. */
+export const WITHOUT_TRANSACTIONS = toText(
+  db
+    .selectFrom('information_schema.TABLES as t')
+    .innerJoin('information_schema.ENGINES as e', 'e.ENGINE', 't.ENGINE')
+    .select('e.ENGINE')
+    .where('t.TABLE_SCHEMA', '=', HERE)
+    .where('t.TABLE_NAME', '=', sql<string>`${null}`)
+    .where('e.TRANSACTIONS', '=', lit('NO'))
+)
+
 /** Rows of: table, timing, events, what it does, database. Only those that the account may see. */
 export const TRIGGERS = toText(
   db

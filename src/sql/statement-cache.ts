@@ -356,8 +356,7 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     },
     assigned: verb === 'update' ? plan.assignments.map(({ column }) => column) : NONE,
     confirmations: confirmationsOf(engine, [table, ...related]),
-    // needed only for tables without transactions
-    isSingle: isChange(plan) && !factsOf(table).hasTransactions && isSingleRow(plan),
+    isSingle: isChange(plan) && isSingleRow(plan),
     isSearch: matchesIn(plan.condition).length > 0,
     isRelated: isChange(plan) && related.length > 0,
     readsView: haveView([table, ...related]),

@@ -2,12 +2,13 @@
  * Writes whose connection is lost, or that meet locks: nothing is half done. Tables without transactions: what may be
  * half done is reported.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { type Connection, waiters } from '../support/connections.ts'
 import type { Proxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const rows = Array.from({ length: 5 }, (_, id) => `(${id + 1}, ${id}, 'w${id}')`).join()
@@ -420,4 +421,32 @@ await testOwn('no row of a list is named where a trigger has written to a table 
   t.equal((await send({ verb: 'insert', data: { ref: 3 } }))[1], 'UNIQUE_VIOLATION')
   t.match(await send(list(50, 51)), { inserted: 2 })
   t.same((await sql('select ref from orders order by ref')).map(({ ref }) => ref), [3, 4, 50, 51])
+})
+
+await onEachEngine(t, 'a table that has lost its transactions answers a second later like one that never had any', {
+  schema: () => ['updated', 'inserted'].flatMap((name) => [
+    `create table ${name} (id int not null primary key, n int)`, `insert into ${name} values (1, 1), (2, 2)`
+  ]),
+  only
+}, async (t, { post, sql }) => {
+  const overflow = { verb: 'update', data: { n: { $inc: 2147483646 } } }
+  const requests = [
+    ['updated', 'VALUE_OUT_OF_RANGE', { ...overflow, filters: { id: { $gt: 0 } } }],
+    ['inserted', 'UNIQUE_VIOLATION', { verb: 'insert', data: [{ id: 10 }, { id: 11 }, { id: 1 }] }]
+  ] as const
+  const stored = async (table: string) => JSON.stringify(await sql(`select * from ${table}`))
+  for (const [table, code, body] of requests) {
+    const before = await stored(table)
+    t.match((await post(table, body)).json.error, { code })
+    t.equal(await stored(table), before)
+    await sql(`alter table ${table} engine = MyISAM`)
+  }
+  await sleep(1000)
+  for (const [table, , body] of requests) {
+    const before = await stored(table)
+    t.match(await post(table, body), { status: 502, json: { error: { code: 'OUTCOME_UNKNOWN' } } }, table)
+    t.not(await stored(table), before, 'some rows were changed')
+  }
+  const single = await post('updated', { ...overflow, filters: { id: 2 } })
+  t.match(single.json.error, { code: 'VALUE_OUT_OF_RANGE' }, 'the only row is not changed')
 })

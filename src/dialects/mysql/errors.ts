@@ -279,6 +279,20 @@ function changedInPart ({ name }: Table): ServiceError {
   })
 }
 
+/**
+ * Whether the error would mean that rows may have been changed, if the engine of the table has lost its transactions
+ * since the catalog was read.
+ */
+export function changesIfRebuilt (error: MysqlError, statement: Statement): boolean {
+  const { verb, table } = statement
+  return verb !== 'select' && table.kind === 'table' && table.transactional && error.sqlState !== undefined &&
+    (toServiceError(error, rebuilt(statement)) as Partial<ServiceError>).code === 'OUTCOME_UNKNOWN'
+}
+
+/** A statement whose table has no transactions. */
+export const rebuilt = (statement: Statement): Statement =>
+  ({ ...statement, table: { ...statement.table, transactional: false } })
+
 /** Errors that occur before the first row is changed, unless a trigger raises them. */
 const BEFORE_ROWS = new Set([...MISSING, REBUILT, ...DENIED, ...ENGINE_CANNOT, ...LOCKED, PACKET])
 

@@ -9,9 +9,12 @@ import {
   definitionsOf, type KnownDifferences, type KnownStatements, missingConfirmations, TableDefinitions
 } from './definitions.ts'
 import { outcomeUnknown, transactionTooLarge, withReason, type ServiceError } from '../../errors.ts'
-import { isLost, isRefusedByPlugin, type MysqlError, toServiceError } from './errors.ts'
 import {
-  killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure, type TransactionKind, exceedsGroupLimit, warnsOfRest
+  changesIfRebuilt, isLost, isRefusedByPlugin, type MysqlError, rebuilt, toServiceError
+} from './errors.ts'
+import {
+  exceedsGroupLimit, hasLostTransactions, killFailed, NOT_COMPLETE, STOPPED, TOO_LARGE, toFailure,
+  type TransactionKind, warnsOfRest
 } from './failure.ts'
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from './packets.ts'
@@ -249,9 +252,11 @@ class Execution {
     const { pool, session, request: { statement, transaction } } = this.#run
     if (error === null || !session.open) return this.#giveBack(error, ok)
     // in a transaction the server is not asked, because the ROLLBACK returns the same warning
-    const mayLeaveRest = transaction === undefined && this.#before === undefined && firesTrigger(statement)
-    if (!mayLeaveRest && !isRefusedByPlugin(error)) return this.#guardOrGiveBack(error, ok)
-    this.#ask(error, mayLeaveRest).then(() => this.#guardOrGiveBack(error, ok), () => {
+    const isAlone = transaction === undefined && this.#before === undefined
+    const mayLeaveRest = isAlone && firesTrigger(statement)
+    const mayBeRebuilt = isAlone && changesIfRebuilt(error, statement)
+    if (!mayLeaveRest && !mayBeRebuilt && !isRefusedByPlugin(error)) return this.#guardOrGiveBack(error, ok)
+    this.#ask(error, { mayLeaveRest, mayBeRebuilt }).then(() => this.#guardOrGiveBack(error, ok), () => {
       this.#tell(error, ok)
       pool.discard(session)
     })
@@ -272,11 +277,17 @@ class Execution {
   }
 
   /** Facts that the error does not contain. */
-  async #ask (error: MysqlError, mayLeaveRest: boolean): Promise<void> {
-    const { session } = this.#run
+  async #ask (
+    error: MysqlError,
+    { mayLeaveRest, mayBeRebuilt }: Readonly<Record<'mayLeaveRest' | 'mayBeRebuilt', boolean>>
+  ): Promise<void> {
+    const { session, request, request: { statement } } = this.#run
     if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
     else if (isRefusedByPlugin(error) && (await exceedsGroupLimit(session))) {
       this.#failure = withReason(transactionTooLarge(), 'ER_RUN_HOOK_ERROR')
+    }
+    if (mayBeRebuilt && (await hasLostTransactions(session, statement.table))) {
+      this.#run = { ...this.#run, request: { ...request, statement: rebuilt(statement) } }
     }
   }
 

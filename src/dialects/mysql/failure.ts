@@ -1,4 +1,6 @@
 import { databaseUnavailable, notSupported, outcomeUnknown, withReason, type ServiceError } from '../../errors.ts'
+import { baseTable, type Table } from '../../catalog/catalog.ts'
+import { WITHOUT_TRANSACTIONS } from '../../sql/mysql-catalog.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { type Client, clientGone } from '../dialect.ts'
 import { IN_TRANSACTION, type OkPacket } from './packets.ts'
@@ -95,12 +97,15 @@ const EXCEEDED = `select 1 from performance_schema.error_log where error_code = 
  * the account may read it. @throws ETIMEDOUT, or the driver's error if the connection is lost
  */
 export async function exceedsGroupLimit ({ connection, memory }: Session): Promise<boolean> {
-  const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch((error: { sqlState?: string }) => {
-    if (error.sqlState === undefined) throw error
-    return []
-  }))
+  const entries = await within(PATIENCE, ask(connection, EXCEEDED).catch(noneIfRefused))
   memory.free()
   return entries.length > 0
+}
+
+/** The account may not read it, or a proxy does not know it. */
+function noneIfRefused (error: { readonly sqlState?: string }): [] {
+  if (error.sqlState === undefined) throw error
+  return []
 }
 
 /** The warning that changes of tables without transactions remain (ER_WARNING_NOT_COMPLETE_ROLLBACK). */
@@ -115,6 +120,26 @@ export async function warnsOfRest ({ connection, memory }: Session): Promise<boo
   const warnings = await within(PATIENCE, ask(connection, 'show warnings'))
   memory.free()
   return warnings.some(([, code]) => code === NOT_COMPLETE_NUMBER)
+}
+
+/** For so long, in milliseconds, an engine is taken for the one that the server named last. */
+const TRUST = 1000
+/** The tables whose engines were asked for: when, and whether they have lost their transactions. */
+const asked = new WeakMap<Table, { readonly at: number, readonly isLost: boolean }>()
+
+/**
+ * Whether the engine of a table has lost its transactions since the catalog was read (`alter table … engine = MyISAM`).
+ * @throws the driver's error, or ETIMEDOUT
+ */
+export async function hasLostTransactions ({ connection, memory }: Session, given: Table): Promise<boolean> {
+  const table = baseTable(given)
+  const known = asked.get(table)
+  if (known !== undefined && (known.isLost || performance.now() - known.at < TRUST)) return known.isLost
+  const at = performance.now()
+  const found = await within(PATIENCE, ask(connection, WITHOUT_TRANSACTIONS, [table.name]).catch(noneIfRefused))
+  memory.free()
+  asked.set(table, { at, isLost: found.length > 0 })
+  return found.length > 0
 }
 
 /** Runs a statement without rows. @throws the driver's error, or ETIMEDOUT */

@@ -12,7 +12,7 @@ import {
 import { copyValues } from '../row-bytes.ts'
 import { ReadMemory } from './read-memory.ts'
 import type { OkPacket } from './packets.ts'
-import { sendCommand, writeText } from './statement-command.ts'
+import { sendCommand, writeStatement, writeText } from './statement-command.ts'
 
 export interface Session {
   readonly connection: Connection
@@ -235,10 +235,14 @@ export type Ask = (sql: string) => Promise<Row[]>
 const ROWS = 500
 
 /**
- * Runs a query, and returns its rows as text. Equal texts are one, because a catalog has many. @throws the driver's
- * error
+ * Runs a query, and returns its rows as text. Equal texts are one, because a catalog has many. `parameters`: for the
+ * placeholders. @throws the driver's error
  */
-export function ask (connection: Connection, sql: string): Promise<Array<Array<string | null>>> {
+export function ask (
+  connection: Connection,
+  sql: string,
+  parameters: readonly string[] = []
+): Promise<Array<Array<string | null>>> {
   const rows: Array<Array<string | null>> = []
   const texts = new Map<string, string>()
   const toText = (value: Buffer | null): string | null => {
@@ -248,7 +252,7 @@ export function ask (connection: Connection, sql: string): Promise<Array<Array<s
   }
   return new Promise((resolve, reject) =>
     sendCommand(connection, {
-      packet: writeText(sql),
+      packet: writeStatement({ pieces: parameters.length === 0 ? [sql] : sql.split('?'), parameters }),
       sink: {
         full: false,
         begin () {},
