@@ -81,6 +81,36 @@ t.test('whatever the issuer signs is refused or has exact claims, and nothing is
   }), { numRuns: 50, seed: 1 })
 })
 
+t.test('a token is remembered as long as it is valid, with the tolerance for clocks that differ', async (t) => {
+  const exp = Math.floor(Date.now() / 1000)
+  for (const [seconds, isValid] of [[-10, true], [-40, false]] as const) {
+    const token = await sign(pair, { exp: exp + seconds })
+    const sha256 = createHash('sha256').update(token).digest('hex')
+    t.equal(await isRefused(token), !isValid, `${seconds} s`)
+    if (isValid) t.notOk(verifier.getGrant(token, sha256) instanceof Promise, 'it is not verified again')
+  }
+})
+
+t.test('of two entries of an issuer, one whose keys cannot be loaded may know the token', async (t) => {
+  const none = await serveKeys(t, [])
+  none.answer = (_request, response) => response.writeHead(500).end()
+  const other = await createPair('one')
+  const pem = other.publicKey.export({ type: 'spki', format: 'pem' }) as string
+  const publicKey = `${t.testdir({ 'key.pem': pem })}/key.pem`
+  const [unavailable, known] = [{ jwks: none.url }, { publicKey }]
+  for (const settings of [[unavailable, known], [known, unavailable]]) {
+    const { getGrant, stop } = await createJwtVerifier({
+      issuers: readJwtIssuers([], settings.map((setting) => jwtSetting({ algorithms: ['ES256'], ...setting }))),
+      roles,
+      log: Fastify().log
+    })
+    t.teardown(stop)
+    const token = await sign(pair)
+    await t.rejects(async () => await getGrant(token, 'hash'), { code: 'KEYS_UNAVAILABLE' }, JSON.stringify(settings))
+    t.ok(await getGrant(await sign(other), 'another hash'), 'the other entry does')
+  }
+})
+
 const databases = { shop: { url: 'sqlite::memory:' } }
 const jwtSettingsRoles = { reader: { permissions: ['select' as const], databases: '*' as const } }
 const base = { issuer: 'https://login.example.com', audience: 'rows', role: '/role' }

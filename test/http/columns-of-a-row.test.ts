@@ -56,32 +56,10 @@ await onEachEngine(t, '$column compares ' +
       { made: { $gte: '2026-01-02', $eq: $column('due') } }, [4]
     ], [{ $or: [{ id: 3 }, { small: { $eq: $column('big') } }] }, [1, 3]],
     [{ $and: [{ $not: { $or: [{ a: { $ne: $column('b') } }] } }] }, [1]],
-    // refused
-    [{ small: { $eq: $column('small') } }, 'INVALID_VALUE /filters/small/$eq'],
-    [{ small: { $gt: $column('a') } }, 'INVALID_VALUE /filters/small/$gt'], [
-      { a: { $eq: $column('c') } }, 'INVALID_VALUE /filters/a/$eq'
-    ], [{ made: { $lt: $column('shipped') } }, 'INVALID_VALUE /filters/made/$lt'],
-    [{ d: { $eq: $column('small') } }, 'INVALID_VALUE /filters/d/$eq'],
-    [{ y: { $eq: $column('small') } }, 'INVALID_VALUE /filters/y/$eq'],
-    [{ small: { $eq: $column('nope') } }, 'COLUMN_NOT_FOUND /filters/small/$eq/$column'], [
-      { small: { $eq: { $column: 5 } } }, 'INVALID_VALUE /filters/small/$eq'
-    ], [{ small: { $eq: { $column: 'big', x: 1 } } }, 'INVALID_VALUE /filters/small/$eq'],
-    [{ small: $column('big') }, 'INVALID_BODY /filters/small/$column'],
-    [{ small: { $in: [$column('big')] } }, 'INVALID_VALUE /filters/small/$in/0'], [
-      { small: [$column('big')] }, 'INVALID_VALUE /filters/small/0'
-    ], [{ small: { $between: [1, $column('big')] } }, 'INVALID_VALUE /filters/small/$between/1'],
-    [{ small: { $is: $column('big') } }, 'INVALID_VALUE /filters/small/$is'],
-    [{ $is: { small: $column('big') } }, 'INVALID_VALUE /filters/$is/small'], [
-      { doc: { $at: { '$.a': { $eq: $column('big') } } } }, 'INVALID_VALUE /filters/doc/$at/$.a/$eq'
-    ], [{ a: { $eq: $column('b'), $case: 'ignore' } }, 'INVALID_BODY /filters/a/$case'],
-    [{ a: { $like: $column('b') } }, 'INVALID_VALUE /filters/a/$like'],
-    [{ doc: { $eq: $column('doc2') } }, []], [{ doc: { $gt: $column('doc2') } }, 'INVALID_VALUE /filters/doc/$gt'],
-    ...isSqlite
-      ? []
-      : [
-          [{ kind: { $eq: $column('kind2') } }, 'INVALID_VALUE /filters/kind/$eq'],
-          [{ f: { $eq: $column('d') } }, 'INVALID_VALUE /filters/f/$eq'], [{ bin: { $eq: $column('bin2') } }, []]
-        ] as Array<[object, unknown]>
+    [{ small: { $gt: $column('a') } }, 'INVALID_VALUE /filters/small/$gt'],
+    [{ small: { $eq: $column('nope') } }, 'COLUMN_NOT_FOUND /filters/small/$eq/$column'],
+    [{ doc: { $eq: $column('doc2') } }, []],
+    ...isSqlite ? [] : [[{ bin: { $eq: $column('bin2') } }, []]] as Array<[object, unknown]>
   ]
   for (const [filters, expected] of table) t.same(await found(filters), expected, JSON.stringify(filters))
 
@@ -96,9 +74,6 @@ await onEachEngine(t, '$column compares ' +
     t.same((await post('parcels', {
       verb: 'select', aggregates: { n: { $count: '*', filters: { made: { $gt: $column('due') } } } }
     })).json.data.rows, [{ n: 1 }])
-    t.match((await post('parcels', {
-      verb: 'select', groupBy: ['small', 'big'], having: { small: { $eq: $column('big') } }
-    })).json.error, { code: 'INVALID_VALUE', details: [{ path: '/having/small/$eq' }] })
     const on = { on: { id: 'parcel' } }
     t.same(
       await found({ $some: { items: { ...on, filters: { n: { $gt: $column('m') } } } } }), [2],
@@ -114,10 +89,6 @@ await onEachEngine(t, '$column compares ' +
       filters: { id: 1 },
       include: { items: { ...on, columns: ['id'], filters: { n: { $eq: $column('m') } } } }
     })).json.data.rows, [{ id: 1, items: [{ id: 2 }] }])
-    t.match(
-      (await post('parcels', { verb: 'delete', filters: { small: { $eq: $column('small') } } })).json.error,
-      { code: 'INVALID_VALUE' }, 'what is always true does not get round FILTERS_REQUIRED'
-    )
     const { json } = await operate([
       { table: 'parcels', verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }
     ])

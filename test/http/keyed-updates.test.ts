@@ -159,22 +159,9 @@ await test('one statement writes rows of the same columns, where their ' +
 await test('the form of the body', async (t, { post }) => {
   const one = [{ id: 1, stock: 1 }]
   for (const [body, code, path] of [
-    [{ verb: 'update', filters: {}, data: one }, 'INVALID_BODY', '/key'],
-    [{ ...update, filters: { id: 1 }, data: { stock: 1 } }, 'INVALID_BODY', '/key'],
-    [{ ...update, key: ['stock'], data: one }, 'INVALID_BODY', '/key'],
-    [{ ...update, key: ['gone'], data: one }, 'INVALID_BODY', '/key'],
     [{ ...update, key: ['other'], data: [{ other: 'x', stock: 1 }] }, 'INVALID_BODY', '/key'],
-    [{ ...update, data: [] }, 'INVALID_BODY', '/data'],
-    [{ ...update, data: [1] }, 'INVALID_BODY', '/data/0'],
-    [{ ...update, data: [{ id: 1, stock: 1 }, { id: 2 }] }, 'INVALID_BODY', '/data/1'],
     [{ ...update, data: [{ id: 1, stock: 1 }, { stock: 2 }] }, 'MISSING_COLUMN', '/data/1/id'],
-    [{ ...update, data: [{ id: null, stock: 2 }] }, 'MISSING_COLUMN', '/data/0/id'],
-    [{ ...update, data: [{ id: {}, stock: 2 }] }, 'INVALID_VALUE', '/data/0/id'],
-    [{ ...update, data: [{ id: 1, gone: 2 }] }, 'COLUMN_NOT_FOUND', '/data/0/gone'],
-    [{ ...update, data: [{ id: 1, stock: 'x' }] }, 'INVALID_VALUE', '/data/0/stock'],
     [{ verb: 'update', key: ['id'], data: one }, 'FILTERS_REQUIRED', '/filters'],
-    [{ ...update, data: one, returning: [] }, 'INVALID_BODY', '/returning'],
-    [{ verb: 'update', filters: { id: 1 }, data: {} }, 'INVALID_BODY', '/data'],
     [{ ...update, data: Array.from({ length: 1001 }, (_, id) => ({ id, stock: 1 })) }, 'INVALID_BODY', '/data']
   ] as const) {
     const refused = await post('items', body)

@@ -128,28 +128,9 @@ await onEachEngine(t, '$case ignores the ' +
   })
 
   await t.test('is refused', async (t) => {
-    for (const [filters, code, path] of [
-      [{ bin: { $case: 'ignore' } }, 'INVALID_BODY', '/filters/bin/$case'],
-      [{ bin: { $eq: 'a', $case: 'no' } }, 'INVALID_BODY', '/filters/bin/$case'], [
-        { bin: { $eq: 'a', $case: true } }, 'INVALID_BODY', '/filters/bin/$case'
-      ], [{ bin: { $eq: 'a', $case: null } }, 'INVALID_BODY', '/filters/bin/$case'],
-      ...['$gt', '$gte', '$lt', '$lte', '$is', '$null', '$has', '$at', '$nope'].map(
-        (operator) => [{ bin: ignore({ $eq: 'a', [operator]: 'a' }) }, 'INVALID_BODY', '/filters/bin/$case']
-      ), [{ bin: ignore({ $between: ['a', 'b'] }) }, 'INVALID_BODY', '/filters/bin/$case'],
-      [{ n: ignore({ $eq: 1 }) }, 'INVALID_VALUE', '/filters/n/$case'],
-      [{ doc: ignore({ $eq: 'a' }) }, 'INVALID_VALUE', '/filters/doc/$case'], [
-        { doc: { $case: 'ignore' } }, 'INVALID_VALUE', '/filters/doc/$case'
-      ], [{ doc: { $at: { '$.a': ignore({ $eq: 'a' }) } } }, 'INVALID_VALUE', '/filters/doc/$at/$.a/$case'],
-      ...isSqlite ? [] : [[{ kind: ignore({ $eq: 'a' }) }, 'INVALID_VALUE', '/filters/kind/$case']],
-      [{ $case: 'ignore' }, 'INVALID_BODY', '/filters/$case'],
-      [{ $is: { bin: ignore({ $eq: 'a' }) } }, 'INVALID_VALUE', '/filters/$is/bin'], [
-        { bin: { $in: [ignore({ $eq: 'a' })] } }, 'INVALID_VALUE', '/filters/bin/$in/0'
-      ], [{ nope: ignore({ $eq: 'a' }) }, 'COLUMN_NOT_FOUND', '/filters/nope']
-    ] as Array<[object, string, string]>) {
-      const answer = await post('words', { verb: 'select', filters })
-      isRefusal(t, answer, { status: 400, code, why: JSON.stringify(filters) })
-      t.equal(answer.json.error.details[0]?.path, path, JSON.stringify(filters))
-    }
+    const answer = await post('words', { verb: 'select', filters: { n: ignore({ $eq: 1 }) } })
+    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why: 'a number' })
+    t.equal(answer.json.error.details[0]?.path, '/filters/n/$case')
   })
 
   await t.test('by an index of the column where its collation ignores letter case already, else by ' +

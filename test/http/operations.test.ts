@@ -346,6 +346,13 @@ await test('each operation is under its own permissions, and refusals come stage
     isRefusal(t, answer, { status, code, why: JSON.stringify(operations) })
     t.ok(answer.json.error.details[0].path.startsWith(path), answer.json.error.details[0].path)
   }
+  const withNull = { ...insertOrder, data: { customer_id: null } }
+  t.match((await operate([withNull, select('orders', { filters: { nothing: 1 } })])).json.error, {
+    code: 'COLUMN_NOT_FOUND', details: [{ path: '/operations/1/filters/nothing' }]
+  }, 'what the database refuses comes last')
+  t.match((await operate([select('orders'), withNull])).json.error, {
+    code: 'NOT_NULL_VIOLATION', details: [{ path: '/operations/1/data/customer_id' }]
+  })
   const [hidden, absent] = [
     await operate([select('customers')], { token }), await operate([select('nowhere')], { token })
   ]

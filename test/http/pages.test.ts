@@ -162,34 +162,11 @@ await test('columns of the position need not be among the columns', async (t, se
 await test('after, offset and total are refused as the ' +
   'contract of a body says', async (t, { post, engine, statements }) => {
   statements()
-  const refused: Array<[body: string, code: string, path: string]> = [
-    ['"after": 5', 'INVALID_BODY', '/after'], ['"after": "x"', 'INVALID_BODY', '/after'], [
-      '"after": []', 'INVALID_BODY', '/after'
-    ], ['"after": true', 'INVALID_BODY', '/after'], ['"after": 1.0', 'INVALID_BODY', '/after'],
-    ['"after": {}', 'INVALID_BODY', '/after/id'], ['"after": {"kind": "a"}', 'INVALID_BODY', '/after/kind'],
-    ['"after": {"id": 1, "kind": "a"}', 'INVALID_BODY', '/after/kind'],
-    ['"after": {"id": 1}, "orderBy": "kind"', 'INVALID_BODY', '/after/kind'], [
-      '"after": {"ID": 1}', 'INVALID_BODY', '/after/ID'
-    ], ['"after": {"__proto__": 1, "id": 1}', 'INVALID_BODY', '/after/__proto__'],
-    ['"after": {"id": null}', 'INVALID_VALUE', '/after/id'], ['"after": {"id": "x"}', 'INVALID_VALUE', '/after/id'], [
-      '"after": {"id": {"$gt": 1}}', 'INVALID_VALUE', '/after/id'
-    ], ['"after": {"id": [1]}', 'INVALID_VALUE', '/after/id'],
-    ['"after": {"kind": 1, "id": 1}, "orderBy": "kind"', 'INVALID_VALUE', '/after/kind'],
+  for (const [fields, code, path] of [
+    ['"after": {"kind": "a"}', 'INVALID_BODY', '/after/kind'], ['"after": {"id": "x"}', 'INVALID_VALUE', '/after/id'],
     ['"after": {"id": 99999999999999999999}', 'INVALID_VALUE', '/after/id'],
-    ['"offset": -1', 'INVALID_BODY', '/offset'], ['"offset": 1.5', 'INVALID_BODY', '/offset'],
-    ['"offset": "1"', 'INVALID_BODY', '/offset'], [
-      '"offset": null', 'INVALID_BODY', '/offset'
-    ], ['"offset": 100001', 'INVALID_BODY', '/offset'], ['"offset": 1e400', 'INVALID_BODY', '/offset'],
-    ['"offset": 1, "after": null', 'INVALID_BODY', '/offset'],
-    ['"offset": 0, "after": {"id": 1}', 'INVALID_BODY', '/offset'],
-    ['"total": 0', 'INVALID_BODY', '/total'], ['"total": false', 'INVALID_BODY', '/total'],
-    ['"total": null', 'INVALID_BODY', '/total'], [
-      '"total": "1"', 'INVALID_BODY', '/total'
-    ], ['"total": 1.5', 'INVALID_BODY', '/total'], ['"total": 1e400', 'INVALID_BODY', '/total'],
-    ['"limit": 0, "after": null', 'LIMIT_OUT_OF_RANGE', '/limit'],
-    ['"after": null, "orderBy": "nope"', 'COLUMN_NOT_FOUND', '/orderBy']
-  ]
-  for (const [fields, code, path] of refused) {
+    ['"offset": 100001', 'INVALID_BODY', '/offset'], ['"total": 1e400', 'INVALID_BODY', '/total']
+  ] as const) {
     t.match(
       (await post('events', `{"verb": "select", ${fields}}`)).json.error, { code, details: [{ path }] }, fields
     )
@@ -200,20 +177,6 @@ await test('after, offset and total are refused as the ' +
         (await post('odd_labels', { verb: 'select', orderBy: column, after: null })).json.error,
         { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, column
       )
-    }
-  }
-  for (const verb of ['insert', 'update', 'delete']) {
-    for (const field of ['after', 'offset', 'total']) {
-      const body = {
-        verb,
-        ...verb !== 'delete' &&
-        { data: { kind: 'x' } },
-        ...verb !== 'insert' && { filters: { id: 1 } },
-        [field]: 1
-      }
-      t.match((await post('events', body)).json.error, {
-        code: 'INVALID_BODY', message: `"${field}" is not allowed with ${verb}`
-      })
     }
   }
   t.same(statements(), [])

@@ -318,83 +318,27 @@ await testShop('a row with a key of several columns is deleted by all of them', 
   t.match(await sql('select line from order_items'), [{ line: 1 }])
 })
 
-const refusals: Array<[why: string, table: string, body: object, status: number, code: string, path: string
-  | undefined]> = [
-    ['no filters', 'customers', { verb: 'update', data: { name: 'x' } }, 400, 'FILTERS_REQUIRED', '/filters'],
-    [
-      'empty filters', 'customers', { verb: 'update', data: { name: 'x' }, filters: {} }, 400, 'FILTERS_REQUIRED',
-      '/filters'
-    ],
-    ['no data', 'customers', { verb: 'update', filters: { id: 1 } }, 400, 'INVALID_BODY', '/data'],
-    ['empty data', 'customers', { verb: 'update', data: {}, filters: { id: 1 } }, 400, 'INVALID_BODY', '/data'],
-    [
-      'a limit, which an update does not use', 'customers',
-      { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, limit: 1 }, 400, 'INVALID_BODY', '/limit'
-    ],
-    [
-      'a column that is not there', 'customers', { verb: 'update', data: { nope: 1 }, filters: { id: 1 } }, 400,
-      'COLUMN_NOT_FOUND', '/data/nope'
-    ],
-    [
-      'a filter on a column that is not there', 'customers',
-      { verb: 'update', data: { name: 'x' }, filters: { nope: 1 } }, 400, 'COLUMN_NOT_FOUND', '/filters/nope'
-    ],
-    [
-      'a generated column', 'customers', { verb: 'update', data: { login: 'X' }, filters: { id: 1 } }, 400,
-      'COLUMN_NOT_WRITABLE', '/data/login'
-    ],
-    [
-      'null for a column that must have a value', 'customers',
-      { verb: 'update', data: { name: null }, filters: { id: 1 } }, 422, 'NOT_NULL_VIOLATION', '/data/name'
-    ],
-    [
-      'null for every key of rows to return', 'customers',
-      { verb: 'update', data: { id: null, email: null }, filters: { id: 1 }, returning: ['id'] }, 422,
-      'NOT_NULL_VIOLATION', '/data/id'
-    ],
-    [
-      'a value of another type', 'customers', { verb: 'update', data: { credit: 'much' }, filters: { id: 1 } }, 400,
-      'INVALID_VALUE', '/data/credit'
-    ],
-    [
-      'a filter of another type', 'customers', { verb: 'update', data: { credit: 1 }, filters: { name: 0 } }, 400,
-      'INVALID_VALUE', '/filters/name'
-    ],
-    [
-      'a row of a view', 'order_lines', { verb: 'update', data: { line: 5 }, filters: { order_id: 1 } }, 403,
-      'PERMISSION_DENIED', undefined
-    ],
-    ['no filters', 'customers', { verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/filters'],
-    ['empty filters', 'customers', { verb: 'delete', filters: {} }, 400, 'FILTERS_REQUIRED', '/filters'],
-    ['filters that are a list', 'customers', { verb: 'delete', filters: [] }, 400, 'INVALID_BODY', '/filters'],
-    ['filters that are null', 'customers', { verb: 'delete', filters: null }, 400, 'INVALID_BODY', '/filters'],
-    [
-      'data, which a delete does not use', 'customers', { verb: 'delete', filters: { id: 1 }, data: { id: 1 } }, 400,
-      'INVALID_BODY', '/data'
-    ],
-    [
-      'a filter on a column that is not there', 'customers', { verb: 'delete', filters: { nope: 1 } }, 400,
-      'COLUMN_NOT_FOUND', '/filters/nope'
-    ],
-    [
-      'a number for a text: MySQL would find every name that is no number', 'customers',
-      { verb: 'delete', filters: { name: 0 } }, 400, 'INVALID_VALUE', '/filters/name'
-    ],
-    [
-      'a row of a view', 'order_lines', { verb: 'delete', filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED',
-      undefined
-    ]
-  ]
+const refusals: Array<[table: string, body: object, status: number, code: string, path?: string]> = [
+  ['customers', { verb: 'update', data: { name: 'x' }, filters: {} }, 400, 'FILTERS_REQUIRED', '/filters'],
+  ['customers', { verb: 'update', data: {}, filters: { id: 1 } }, 400, 'INVALID_BODY', '/data'],
+  ['customers', { verb: 'update', data: { nope: 1 }, filters: { id: 1 } }, 400, 'COLUMN_NOT_FOUND', '/data/nope'],
+  ['customers', { verb: 'update', data: { login: 1 }, filters: { id: 1 } }, 400, 'COLUMN_NOT_WRITABLE', '/data/login'],
+  ['customers', { verb: 'update', data: { name: null }, filters: { id: 1 } }, 422, 'NOT_NULL_VIOLATION', '/data/name'],
+  ['customers', { verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/filters'],
+  // a number for a text: MySQL would find every name that is no number
+  ['customers', { verb: 'delete', filters: { name: 0 } }, 400, 'INVALID_VALUE', '/filters/name'],
+  ['order_lines', { verb: 'delete', filters: { order_id: 1 } }, 403, 'PERMISSION_DENIED']
+]
 
 await testShop('an invalid update or delete is rejected before a ' +
   'statement is sent', async (t, { post, statements, sql }) => {
   const before = await sql('select * from customers order by id')
   statements()
-  for (const [why, table, body, status, code, path] of refusals) {
+  for (const [table, body, status, code, path] of refusals) {
     const answer = await post(table, body)
-    t.equal(answer.status, status, why)
-    t.match(answer.json, { success: false, data: {}, error: { code } }, why)
-    t.equal(answer.json.error.details[0]?.path, path, why)
+    t.equal(answer.status, status, code)
+    t.match(answer.json, { success: false, data: {}, error: { code } }, code)
+    t.equal(answer.json.error.details[0]?.path, path, code)
   }
   t.same(statements(), [])
   t.same(await sql('select * from customers order by id'), before)

@@ -1,7 +1,7 @@
 /** Batches of rows: their bounds, how far the stream is read, and bytes that are no text. */
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { type Batch, BatchReader } from '../../src/imports/batch-reader.ts'
+import { type Batch, BatchReader, MAX_BYTES } from '../../src/imports/batch-reader.ts'
 import { type CsvCells, CsvParser } from '../../src/imports/csv-parser.ts'
 
 const LIMITS = { rowSize: 1_000_000, rows: Infinity, timeout: 10_000 }
@@ -24,6 +24,11 @@ t.test('a batch has at most 1000 rows and 256 KiB, and a larger row is alone', a
   const [small, large] = ['s'.repeat(100_000), 'l'.repeat(300_000)]
   const sizes = await all(read(['a\n', ...[small, small, small, large, small].map((text) => `${text}\n`)]))
   t.strictSame(sizes.map(({ rows: { length } }) => length), [2, 1, 1, 1])
+  const half = `${'h'.repeat(MAX_BYTES / 2 - 1)}\n`
+  const counts = async (...rows: string[]): Promise<number[]> =>
+    (await all(read(['a\n', ...rows]))).map(({ rows: { length } }) => length)
+  t.strictSame(await counts(half, half, 's\n'), [2, 1], 'exactly 256 KiB')
+  t.strictSame(await counts(half, `h${half}`, 's\n'), [1, 2])
   t.strictSame(await all(read(['a\n'])), [])
 })
 
