@@ -12,14 +12,14 @@ import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, toWritten } from '../plan/foreign-keys.ts'
 import { findInsertKey, knownKey } from '../plan/insert-key.ts'
 import { knownDefault, mayChange, factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
-import {
-  type AfterWrite, boundValue, type Condition, type Conflict, type ForeignKeyCheck, type InsertPlan, type Lookup,
-  type Plan, type PlannedRow, type UpdatePlan
+import type {
+  AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Lookup, Plan, PlannedRow, UpdatePlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
 import type { Value } from '../types/column-type.ts'
 import { areTaken, conditionOf, givenKeys, hasKey, keyChanged, type Repeat, STEP, type Runner } from './runner.ts'
+import { boundValue } from '../plan/holes.ts'
 
 interface Checked {
   /** The checks of the plan if omitted. */

@@ -10,11 +10,11 @@ import { isOneRow } from '../plan/write-options.ts'
 import { whyOneByOne, writesOf } from '../plan/writes.ts'
 import { addCounts, type Result, type RowCounts, type RowOutcome } from '../response/result.ts'
 import { toBatch, toParts } from '../sql/row-batches.ts'
-import { hasMoment } from '../types/moment.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
 import { idOf, newId } from './inserted-id.ts'
 import type { Runner } from './runner.ts'
 import { type InsertRun, listIndexOf, writeBatch, writeRow } from './write-row.ts'
+import { hasMoment } from '../types/column-type.ts'
 
 /** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {

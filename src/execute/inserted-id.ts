@@ -1,6 +1,6 @@
 import type { Column, Table } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
-import { boundValue, type Condition, type InsertPlan, type PlannedRow } from '../plan/plan.ts'
+import type { Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { factsOf, isComputedKey, writesOf } from '../plan/writes.ts'
 import { writeValue } from '../response/cells.ts'
@@ -8,6 +8,7 @@ import { numberOf, type RowCounts, shownNumber } from '../response/result.ts'
 import { compileLastId } from '../sql/statement-cache.ts'
 import type { Value } from '../types/column-type.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
+import { boundValue } from '../plan/holes.ts'
 
 /** The id as JSON of the first row that was inserted; null if it is not certain. */
 export function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, insertId }: RowCounts): string {

@@ -9,10 +9,7 @@ import { parseExactJson } from '../json/exact-json.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { textOf } from '../plan/foreign-keys.ts'
 import { knownDefault, factsOf, isComputed } from '../plan/writes.ts'
-import {
-  type Assignment, boundValue, type Condition, type CountPlan, type SelectPlan, type Given, givenValue,
-  type PlannedRow, type Returned, type UpdatePlan
-} from '../plan/plan.ts'
+import type { Assignment, Condition, CountPlan, SelectPlan, PlannedRow, Returned, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
@@ -22,8 +19,9 @@ import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/co
 import { compileClock, compileLastId, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import { bindCells, type Statement } from '../sql/statement.ts'
-import type { Cell, DriverValue, Parameter, Value } from '../types/column-type.ts'
-import { type Clock, fromMicros, hasMoment, isMoment, systemClock } from '../types/moment.ts'
+import { type Cell, type DriverValue, type Parameter, type Value, hasMoment, isMoment } from '../types/column-type.ts'
+import { type Clock, fromMicros, systemClock } from '../types/moment.ts'
+import { boundValue, type Given, givenValue } from '../plan/holes.ts'
 
 /** The most bytes of the keys of a write: enough for a thousand keys of the size that an index allows. */
 const MAX_BYTES = 4 * 1024 * 1024

@@ -1,7 +1,7 @@
 /** Fills the holes of a plan with the values that it lacked when it was made. */
-import { isMoment } from '../types/moment.ts'
-import { Hole, type Holes } from './holes.ts'
-import { type Given, isComputed, isRelated, isRelevance, type Plan } from './plan.ts'
+import { Hole, type Holes, type Given } from './holes.ts'
+import { isComputed, isRelated, isRelevance, type Plan } from './plan.ts'
+import { isMoment } from '../types/column-type.ts'
 
 /** Only a plan made with the values is right, or says why they are refused: the body must be planned with them. */
 export class NeedsValues extends Error {

@@ -1,8 +1,7 @@
 /** The rows that a write refers to must satisfy the rules of their tables. */
 import type { Column, GrantedAccess, Parent, Rule, Table } from '../catalog/catalog.ts'
 import { mayBeNew, permissionDenied } from '../errors.ts'
-import type { Moment, Parameter, Value } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
+import { type Moment, type Parameter, type Value, isMoment } from '../types/column-type.ts'
 import { mayCompute, mayDefault, mayMix, knownDefault } from './writes.ts'
 import { combine } from './filters/scope.ts'
 import { valueOr } from './holes.ts'

@@ -7,11 +7,11 @@ import { describeType } from '../types/column-type.ts'
 import { planAggregate, resultColumn } from './aggregates.ts'
 import { type ColumnScope, getColumn, getRelatedColumn } from './columns.ts'
 import { planGroup } from './filters/resolve-filters.ts'
-import { createRowScope } from './filters/scope.ts'
+import { createRowScope, counting } from './filters/scope.ts'
 import { planMembers } from './members.ts'
 import { planOrder, planPage } from './order.ts'
 import type { ComputedColumn, Member, OneMember, RelatedColumn, SelectPlan } from './plan.ts'
-import { counting, type PlanLimits } from './limits.ts'
+import type { PlanLimits } from './limits.ts'
 
 /** @throws COLUMN_NOT_FOUND, INVALID_VALUE, INVALID_ORDER_BY, INVALID_BODY */
 export function planGroups (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {

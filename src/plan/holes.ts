@@ -4,7 +4,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { Path } from '../errors.ts'
-import { type Moment, type Parameter, ValueRefused } from '../types/column-type.ts'
+import { isMoment, type Moment, type Parameter, ValueRefused } from '../types/column-type.ts'
 
 /** The values of a body that come from elsewhere. */
 export interface StandIns {
@@ -113,4 +113,23 @@ export function valueOr<T> (value: T | Hole, instead: T): T {
   if (!(value instanceof Hole)) return value
   value.needValue()
   return instead
+}
+
+/** A moment until the clock is bound, and a hole in a plan that is not run before `bind` fills it. */
+export type Given = Parameter | Moment | Hole
+
+/** Null if the request gives none. */
+export function givenValue (
+  { columns, parameters }: { readonly columns: readonly Column[], readonly parameters: readonly Given[] },
+  column: Column
+): Given {
+  return parameters[columns.indexOf(column)] ?? null
+}
+
+/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
+export function boundValue (parameter: Given | undefined): Parameter {
+  if (parameter === undefined || parameter instanceof Hole || isMoment(parameter)) {
+    throw new Error('a value of the plan has not been bound')
+  }
+  return parameter
 }

@@ -1,10 +1,9 @@
 /** The keys of inserted rows: by which they are found again, and in whose order they are written. */
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { unsupported } from '../errors.ts'
-import type { Value } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
-import { valueOr } from './holes.ts'
-import { boundValue, type Conflict, type Given, givenValue, type InsertPlan, type PlannedRow } from './plan.ts'
+import { type Value, isMoment } from '../types/column-type.ts'
+import { valueOr, boundValue, type Given, givenValue } from './holes.ts'
+import type { Conflict, InsertPlan, PlannedRow } from './plan.ts'
 import { rowKeysOf, storedKey } from './row-keys.ts'
 import { factsOf, isComputed, knownDefault } from './writes.ts'
 

@@ -37,12 +37,6 @@ export interface PlanLimits extends FilterLimits {
   readonly changed?: number | undefined
 }
 
-export const startCount = (): Counted => ({ conditions: 0, values: 0 })
-
-/** Returns limits that apply to all filters of a body together. */
-export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
-  ({ ...limits, counted: limits.counted ?? startCount() })
-
 /** Limits on one request. */
 export interface RequestLimits extends PlanLimits {
   readonly include: NonNullable<PlanLimits['include']>

@@ -5,9 +5,8 @@
 import type { Column, ForeignKey, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import type { Path } from '../errors.ts'
-import type { SqlTemplate, Moment, Parameter, Scalar, Value } from '../types/column-type.ts'
-import { isMoment } from '../types/moment.ts'
-import { Hole } from './holes.ts'
+import type { SqlTemplate, Parameter, Scalar, Value } from '../types/column-type.ts'
+import type { Given, Hole } from './holes.ts'
 
 export interface Assignment {
   readonly column: Column
@@ -20,9 +19,6 @@ export interface Assignment {
 }
 
 export type Operator = '=' | '<>' | '>' | '>=' | '<' | '<='
-
-/** A moment until the clock is bound, and a hole in a plan that is not run before `bind` fills it. */
-export type Given = Parameter | Moment | Hole
 
 /** Null for a moment that the column cannot hold, for which no comparison is true. */
 export type Compared = Given
@@ -415,19 +411,6 @@ export interface PlannedRow {
   readonly columns: readonly Column[]
   /** In the order of `columns`. */
   readonly parameters: readonly Given[]
-}
-
-/** Null if the request gives none. */
-export function givenValue ({ columns, parameters }: PlannedRow, column: Column): Given {
-  return parameters[columns.indexOf(column)] ?? null
-}
-
-/** A value of a plan whose moments have values (src/execute/runner.ts). @throws if it is none, or missing */
-export function boundValue (parameter: Given | undefined): Parameter {
-  if (parameter === undefined || parameter instanceof Hole || isMoment(parameter)) {
-    throw new Error('a value of the plan has not been bound')
-  }
-  return parameter
 }
 
 /** The change of a row that exists in the unique key `key`. */

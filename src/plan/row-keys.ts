@@ -3,7 +3,8 @@ import { baseTable, type Column, type Index, type Table } from '../catalog/catal
 import { getOrCreate } from '../bounded-map.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Value } from '../types/column-type.ts'
-import { type Assignment, boundValue } from './plan.ts'
+import type { Assignment } from './plan.ts'
+import { boundValue } from './holes.ts'
 
 /** The keys of tables of the catalog, which do not change. */
 const keysByTable = new WeakMap<Table, ReadonlyArray<readonly Column[]>>()

@@ -1,11 +1,11 @@
 /** A rule on one column: as a condition, and as a test of a written value. */
 import { type Column, type Rule, type RuleTest, type Table } from '../catalog/catalog.ts'
-import { isSame, type Parameter, type Value } from '../types/column-type.ts'
-import { isMoment, readMoment } from '../types/moment.ts'
+import { isSame, type Parameter, type Value, isMoment } from '../types/column-type.ts'
+import { readMoment } from '../types/moment.ts'
 import { isExactlyIn, isNull } from './filters/operators.ts'
 import { combine } from './filters/scope.ts'
-import type { Assignment, Condition, Given, UpdatePlan } from './plan.ts'
-import { Hole } from './holes.ts'
+import type { Assignment, Condition, UpdatePlan } from './plan.ts'
+import { Hole, type Given } from './holes.ts'
 import { factsOf } from './writes.ts'
 
 export function planRules (rules: readonly Rule[]): Condition {

@@ -8,9 +8,10 @@ import {
 import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
-import { type Conflict, givenValue, type InsertPlan, type PlannedRow, type UpdatePlan, type Writes } from './plan.ts'
+import type { Conflict, InsertPlan, PlannedRow, UpdatePlan, Writes } from './plan.ts'
 import { guardOf } from './guard.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
+import { givenValue } from './holes.ts'
 
 /** What happens to the rows of a table that are written, whatever the request. */
 export interface WriteFacts {

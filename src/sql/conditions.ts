@@ -7,10 +7,10 @@ import type { Pair } from '../catalog/relations.ts'
 import { divide } from '../plan/filters/early.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import { guardOf } from '../plan/guard.ts'
-import type { Hole } from '../plan/holes.ts'
+import type { Hole, Given } from '../plan/holes.ts'
 import {
-  type At, type Condition, type Exists, type Given, type InsideOrder, isInside, isRelevance, type JsonPart,
-  type JsonParts, type JsonPlace, type JsonTest, type Match, type Operator, type Order
+  type At, type Condition, type Exists, type InsideOrder, isInside, isRelevance, type JsonPart, type JsonParts,
+  type JsonPlace, type JsonTest, type Match, type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,

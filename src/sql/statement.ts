@@ -1,8 +1,8 @@
 /** What dialects run, with everything that they need for it. */
 import type { Column, Table, TriggerEvent } from '../catalog/catalog.ts'
 import { type Path, valueOutOfRange } from '../errors.ts'
-import type { Cell } from '../types/column-type.ts'
-import { type Clock, hasMoment, isMoment, valueAt } from '../types/moment.ts'
+import { type Cell, hasMoment, isMoment } from '../types/column-type.ts'
+import { type Clock, valueAt } from '../types/moment.ts'
 
 /** The common part of all statements with one key (statement-cache.ts). */
 export interface CompiledStatement {

@@ -37,6 +37,15 @@ export interface Moment {
   readonly use: 'data' | 'filters'
 }
 
+/** Most values are none. */
+export function hasMoment (cells: readonly unknown[]): boolean {
+  for (const cell of cells) if (typeof cell === 'object' && isMoment(cell)) return true
+  return false
+}
+
+export const isMoment = (cell: unknown): cell is Moment =>
+  typeof cell === 'object' && cell !== null && 'months' in cell
+
 /** A parameter that is not NULL. */
 export type Value = string | number | bigint | Buffer
 

@@ -51,15 +51,6 @@ export function fromMicros (micros: bigint): Clock {
   return { seconds: Number(micros / 1_000_000n), micros: Number(micros % 1_000_000n) }
 }
 
-/** Most values are none. */
-export function hasMoment (cells: readonly unknown[]): boolean {
-  for (const cell of cells) if (typeof cell === 'object' && isMoment(cell)) return true
-  return false
-}
-
-export const isMoment = (cell: unknown): cell is Moment =>
-  typeof cell === 'object' && cell !== null && 'months' in cell
-
 /** The only key is `$now`. */
 export function isNow (value: unknown): value is { readonly $now: unknown } {
   return isObject(value) && Object.hasOwn(value, '$now') && Object.keys(value).length === 1

@@ -7,11 +7,12 @@ import { planRequiredFilters } from '../plan/filters/resolve-filters.ts'
 import { planReturnedMembers } from '../plan/members.ts'
 import type { DeletePlan } from '../plan/plan.ts'
 import { restrictRows } from '../plan/row-rules.ts'
-import { counting, type PlanLimits } from '../plan/limits.ts'
+import type { PlanLimits } from '../plan/limits.ts'
 import { planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, type Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
+import { counting } from '../plan/filters/scope.ts'
 
 export const remove = {
   counts: 'changed' as const,

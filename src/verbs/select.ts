@@ -11,11 +11,12 @@ import { planMembers } from '../plan/members.ts'
 import { planOrder, completeOrder, findKey, planPage } from '../plan/order.ts'
 import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/write-options.ts'
-import { counting, type PlanLimits } from '../plan/limits.ts'
+import type { PlanLimits } from '../plan/limits.ts'
 import { restrictRows } from '../plan/row-rules.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
+import { counting } from '../plan/filters/scope.ts'
 
 export const select = {
   counts: 'rows' as const,

@@ -3,7 +3,7 @@ import {
   type Compared, type Condition, type Exists, isRelevance, type JsonPlace, type JsonTest, type Order
 } from '../../src/plan/plan.ts'
 import { Hole } from '../../src/plan/holes.ts'
-import { isMoment } from '../../src/types/moment.ts'
+import { isMoment } from '../../src/types/column-type.ts'
 
 export const valueText = (value: Compared): string => {
   if (value instanceof Hole) return '?'

@@ -5,8 +5,7 @@
  */
 import mysql, { type Connection, type QueryError } from 'mysql2'
 import type { Statement } from '../../sql/statement.ts'
-import type { Cell, Moment, MomentForm } from '../../types/column-type.ts'
-import { isMoment } from '../../types/moment.ts'
+import { type Cell, type Moment, type MomentForm, isMoment } from '../../types/column-type.ts'
 import { type RowSink, StaleCatalog } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
 import { valuesIn } from '../row-bytes.ts'

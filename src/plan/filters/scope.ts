@@ -3,7 +3,7 @@ import { at, invalidBody, type Path, tooManyConditions } from '../../errors.ts'
 import type { ColumnScope } from '../columns.ts'
 import { type Condition, type Exists, type Groups, type Member, type Plan } from '../plan.ts'
 import { StandIn, type StandIns } from '../holes.ts'
-import { type Counted, type FilterLimits, type NamedBy, type PlanLimits, startCount } from '../limits.ts'
+import type { Counted, FilterLimits, NamedBy, PlanLimits } from '../limits.ts'
 import { isObject } from '../../json/exact-json.ts'
 import { isLonger } from '../../types/text.ts'
 
@@ -47,6 +47,12 @@ export interface EqualColumns {
   /** Also those that are NULL, or equal a value by the rules of the grant. */
   readonly all: Set<Column>
 }
+
+export const startCount = (): Counted => ({ conditions: 0, values: 0 })
+
+/** Returns limits that apply to all filters of a body together. */
+export const counting = <L extends FilterLimits>(limits: L): L & { readonly counted: Counted } =>
+  ({ ...limits, counted: limits.counted ?? startCount() })
 
 /** @throws INVALID_BODY if there are too many */
 export function countCondition ({ counted, limits }: FilterScope, path: Path): void {
