@@ -23,7 +23,15 @@ declare module 'fastify' {
     /** Verifies JWTs; undefined if no issuer is configured. */
     rowQueryJwt?: JwtVerifier
     /** Blocks addresses; undefined if no address is blocked. */
-    rowQueryFailedLogins?: FailedLogins
+    rowQueryFailedLogins?: {
+      /**
+       * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
+       * that pipelined requests cannot exceed the limit.
+       */
+      count (request: FastifyRequest): void
+      /** The refusal of a request with credentials from a blocked address; undefined for any other. */
+      refuse (request: FastifyRequest, reply: FastifyReply): Error | undefined
+    }
   }
 
   interface FastifyRequest {
@@ -42,10 +50,10 @@ declare module 'fastify' {
 }
 
 /** Without the settings only the tokens are accepted, as for `/metrics`. */
-type AuthOptions = { readonly tokens: TokenStore } &
-  Partial<Pick<Settings, 'tokenFile' | 'jwt' | 'roles' | 'authenticate'>>
-
-export default fp(async function auth (app: FastifyInstance, options: AuthOptions) {
+export default fp(async function auth (
+  app: FastifyInstance,
+  options: { readonly tokens: TokenStore } & Partial<Pick<Settings, 'tokenFile' | 'jwt' | 'roles' | 'authenticate'>>
+) {
   const { tokens, tokenFile, jwt: issuers = [], roles = new Map(), authenticate } = options
   const { log } = app
   if (tokenFile !== undefined) {
@@ -178,16 +186,6 @@ export interface RateLimit {
 
 /** Counted addresses. Beyond so many, the address with the oldest last failure is dropped. */
 const MAX_ADDRESSES = 5000
-
-interface FailedLogins {
-  /**
-   * Counts a request with invalid credentials. Must be called in the same turn of the event loop as the look-up, so
-   * that pipelined requests cannot exceed the limit.
-   */
-  count (request: FastifyRequest): void
-  /** The refusal of a request with credentials from a blocked address; undefined for any other. */
-  refuse (request: FastifyRequest, reply: FastifyReply): Error | undefined
-}
 
 /** Temporarily blocks addresses that send too many invalid tokens: 429, before the next token is looked up. */
 export const failedLogins = fp(async function failedLogins (app: FastifyInstance, { max, window }: RateLimit) {

@@ -160,7 +160,13 @@ export function streamStatement (streamTimeout: number): string {
 
 // What the session reads back, because an engine may accept an assignment and ignore it.
 
-interface ReadBack {
+const valueOf = (name: string, only?: Server): string =>
+  (SETTINGS.find((each) => each.name === name && each.only === only) as Setting).value.replaceAll("'", '')
+const hasValue = (name: string) => (value: string): boolean => value.toLowerCase() === valueOf(name)
+const words = (list: string): string => list.toUpperCase().split(',').toSorted().join()
+const onEach = (mysql: string, mariadb: string): string => `${only.mysql(mysql)} ${only.mariadb(mariadb)}`
+
+const READ_BACK: ReadonlyArray<{
   readonly name: string
   /** Its value as SQL. */
   readonly sql: string
@@ -170,15 +176,7 @@ interface ReadBack {
   ) => boolean
   /** What it means if it does not; undefined if such a server is not used. */
   readonly meaning?: (value: string) => string
-}
-
-const valueOf = (name: string, only?: Server): string =>
-  (SETTINGS.find((each) => each.name === name && each.only === only) as Setting).value.replaceAll("'", '')
-const hasValue = (name: string) => (value: string): boolean => value.toLowerCase() === valueOf(name)
-const words = (list: string): string => list.toUpperCase().split(',').toSorted().join()
-const onEach = (mysql: string, mariadb: string): string => `${only.mysql(mysql)} ${only.mariadb(mariadb)}`
-
-const READ_BACK: readonly ReadBack[] = [
+}> = [
   { name: 'sql_mode', sql: '@@sql_mode', isSet: (value) => words(value) === words(valueOf('sql_mode')) },
   { name: 'time_zone', sql: '@@time_zone', isSet: hasValue('time_zone') },
   {

@@ -5,21 +5,18 @@ import { at, invalidBody, invalidValue, type Path, pointer, unsupported } from '
 import { isObject, objectKeys, numberText } from '../../json/exact-json.ts'
 import { expected, type JsonInside, type Scalar, type Value } from '../../types/column-type.ts'
 import { readString } from '../../types/text.ts'
-import { type ColumnScope, readWith } from '../columns.ts'
-import type { FilterLimits } from '../limits.ts'
+import { readWith } from '../columns.ts'
 import type { At, Condition, JsonPart, JsonParts, JsonPlace, JsonTest, Operator } from '../plan.ts'
 import { combine, countCondition, countValues, type FilterScope, requireRoom, requireShort } from './scope.ts'
-
-interface PathScope {
-  readonly table: ColumnScope
-  readonly limits: FilterLimits
-  readonly path: Path
-}
 
 const STEP = new RegExp(PATH_STEP, 'sy')
 
 /** Its keys are written anew, in quotes. @throws INVALID_BODY, NOT_SUPPORTED */
-export function readPath (text: string, column: Column, { table, limits, path }: PathScope): JsonPlace {
+export function readPath (
+  text: string,
+  column: Column,
+  { table, limits, path }: Pick<FilterScope, 'table' | 'limits'> & { readonly path: Path }
+): JsonPlace {
   requireShort(text, limits, path)
   const inside = column.type.inside as JsonInside
   const { listName, maxSteps, unreachable, fromEnd } = inside
