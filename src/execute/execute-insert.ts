@@ -76,9 +76,9 @@ export async function runInsert (insertRun: InsertRun): Promise<Result> {
 function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result | Promise<Result> {
   const { inserted, updated } = counts
   const result = { rows: 0, changed: inserted + updated, counts }
-  const { table, rows, conflict } = plan
+  const { table, rows, isList, conflict } = plan
   if (conflict === undefined) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
-  return idOf(plan, counts, runner).then((id) => ({ ...result, id }))
+  return isList ? { ...result, id: 'null' } : idOf(plan, counts, runner).then((id) => ({ ...result, id }))
 }
 
 /**

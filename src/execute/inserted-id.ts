@@ -24,8 +24,8 @@ export function newId (table: Table, { columns, parameters }: PlannedRow, { inse
 
 /** The id of the only row of an upsert, as JSON; null if it is not certain. */
 export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
-  const { table, table: { identity }, rows, isList, conflict } = plan
-  if (conflict === undefined || identity === undefined || isList) return 'null'
+  const { table, table: { identity }, rows, conflict } = plan
+  if (conflict === undefined || identity === undefined) return 'null'
   const { readsId } = writesOf(plan, rows[0] as PlannedRow)
   const stored = readsId ? await readStoredId(plan, counts, runner) : undefined
   if (stored !== undefined) return stored

@@ -63,7 +63,9 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
     conflict: {
       key,
       written,
-      assignments: [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
+      assignments: table.granted === undefined
+        ? assigned
+        : [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
       identity,
       within
     }

@@ -85,10 +85,7 @@ export interface UpdateOperator {
 /** The filter operators of a type are those that need this level (schemas/filters.ts) or an earlier one. */
 export type Comparison = typeof COMPARISONS[number]
 
-const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
-
-export const includesLevel = (level: Comparison, other: Comparison): boolean =>
-  COMPARISONS.indexOf(other) <= COMPARISONS.indexOf(level)
+export const COMPARISONS = ['none', 'equality', 'order', 'text'] as const
 
 /**
  * How the bytes of MySQL's text protocol are copied into JSON without creating a string. The result equals the text of

@@ -62,7 +62,8 @@ function transact (execution: Execution, { client, consistency }: ReadOptions): 
 /** The caller commits or rolls back. Whatever is thrown must undo the transaction. */
 async function runIn (tx: Transaction, { plan, database, sink, record }: Execution): Promise<Result> {
   const table = isOneStatement(plan) ? undefined : plan.table
-  const runner = new Runner(tx.run, database, table, plan.verb === 'select' ? undefined : findRepeat(tx, plan))
+  const repeat = plan.verb === 'select' || plan.table.granted === undefined ? undefined : findRepeat(tx, plan)
+  const runner = new Runner(tx.run, database, table, repeat)
   record?.compiled()
   const running = verbs[plan.verb].run(runner, plan, { sink })
   const result = await (plan.foreignKeyChecks === undefined ? running : withForeignKeyChecks(runner, plan, running))

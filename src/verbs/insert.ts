@@ -44,7 +44,8 @@ export const insert = {
     const plan = await bindMoments(planned, runner)
     const running =
       sink === undefined ? runInsert({ plan, runner }) : insertReturning(plan as ReturningPlan, runner, sink)
-    return await withReturnedMembers(runner, sink, withCheck(runner, plan, running))
+    const checked = plan.afterWrite === undefined ? running : withCheck(runner, plan, running)
+    return await (plan.returning?.members === undefined ? checked : withReturnedMembers(runner, sink, checked))
   },
 
   respond: (plan: InsertPlan, result: Result, sink: ResponseSink | undefined): string | Buffer =>

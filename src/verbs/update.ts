@@ -36,7 +36,7 @@ export const update = {
     const running = assignments instanceof Promise
       ? assignments.then((bound) => runBound(runner, { ...plan, assignments: bound }, sink))
       : runBound(runner, plan, sink)
-    return withReturnedMembers(runner, sink, running)
+    return plan.returning?.members === undefined ? running : withReturnedMembers(runner, sink, running)
   },
 
   respond: (plan: UpdatePlan, { changed }: Result, sink: ResponseSink | undefined): string | Buffer =>
@@ -45,10 +45,10 @@ export const update = {
 
 function runBound (runner: Runner, plan: UpdatePlan, sink: ResponseSink | undefined): Promise<Result> {
   if (isKeyed(plan)) return runKeyedUpdates(runner, plan, sink)
-  const running = withCheck(runner, plan, runChange(runner, plan, { sink }))
+  const running = runChange(runner, plan, { sink })
   return plan.table.granted === undefined
     ? running
-    : running.then((result) => ({ ...result, changed: countUpdated(plan, result) }))
+    : withCheck(runner, plan, running).then((result) => ({ ...result, changed: countUpdated(plan, result) }))
 }
 
 /** @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_VALUE, INVALID_BODY, FILTERS_REQUIRED, NOT_SUPPORTED */

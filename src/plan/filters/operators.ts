@@ -3,7 +3,7 @@ import type { Column } from '../../catalog/catalog.ts'
 import { canCompare } from '../../catalog/relations.ts'
 import { at, invalidBody, invalidValue, mayBeNew, type Path, type ServiceError, didYouMean } from '../../errors.ts'
 import { hasMany, objectKeys } from '../../json/exact-json.ts'
-import { type ColumnType, describeType, includesLevel, type Moment, type Value } from '../../types/column-type.ts'
+import { type ColumnType, COMPARISONS, describeType, type Moment, type Value } from '../../types/column-type.ts'
 import { isNow, readMoment } from '../../types/moment.ts'
 import { readString } from '../../types/text.ts'
 import { getColumn, readIfFits, readValue, withStandIn } from '../columns.ts'
@@ -75,7 +75,8 @@ export const operators: ReadonlyMap<string, PlannedOperator> = new Map(
 
 export function acceptsOperator ({ needs }: FilterOperator, { comparison, readMember, inside }: ColumnType): boolean {
   if (needs === 'members') return readMember !== undefined
-  return needs === 'paths' ? inside !== undefined : includesLevel(comparison, needs)
+  if (needs === 'paths') return inside !== undefined
+  return COMPARISONS.indexOf(needs) <= COMPARISONS.indexOf(comparison)
 }
 
 export const refuse = (operand: Operand, reason: string) => at(operand.path, invalidValue(operand.column.name, reason))
