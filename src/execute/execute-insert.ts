@@ -36,10 +36,9 @@ async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]
   return rows
 }
 
-/** One statement is not certain to do what one for each row would. */
+/** One statement is not certain to do what one for each row would. `plan`: whose rows have ways. */
 export function mayNeedSeveral (plan: InsertPlan): boolean {
-  const { table, rows, isList, conflict, writes } = plan
-  if (writes.size === 0) return false
+  const { table, rows, isList, conflict } = plan
   if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
   if (conflict === undefined) return false
   return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
