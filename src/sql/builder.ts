@@ -1,24 +1,111 @@
-/** Builds statements with Kysely, by placeholders in place of names. */
+/** Builds statements on the tables of users with Kysely, from nodes of the catalog's names. */
 import {
-  type AliasedRawBuilder, createQueryId, type Expression, type IdentifierNode, MysqlQueryCompiler,
-  NOOP_QUERY_EXECUTOR, OperationNodeTransformer, type QueryCompiler, QueryCreator, type RawBuilder,
-  type RootOperationNode, sql, type SqlBool, SqliteQueryCompiler
+  type AliasableExpression, ColumnNode, ColumnUpdateNode, createQueryId, createSelectQueryBuilder, DeleteQueryBuilder,
+  DeleteQueryNode, type Expression, expressionBuilder, ExpressionWrapper, InsertQueryBuilder, InsertQueryNode,
+  type InsertQueryNodeProps, JoinNode, type JoinType, MysqlQueryCompiler, NOOP_QUERY_EXECUTOR, type OperationNode,
+  type OperationNodeSource, PrimitiveValueListNode, type QueryCompiler, QueryCreator, ReferenceNode,
+  type RootOperationNode, SelectionNode, type SelectQueryBuilder, SelectQueryNode, sql, SqliteQueryCompiler, TableNode,
+  UpdateQueryBuilder, UpdateQueryNode, ValuesNode
 } from 'kysely'
-import { baseTable, type Column, type Index, type Table } from '../catalog/catalog.ts'
-import { type Engine, TRAITS } from '../catalog/traits.ts'
+import type { Column, Table } from '../catalog/catalog.ts'
+import type { Engine } from '../catalog/traits.ts'
 import type { Parameter } from '../types/column-type.ts'
 import type { Template } from './statement.ts'
 
-// Kysely without a connection: it builds and compiles, and the dialects execute. Queries are written with tokens: `n1`
-// for the name of the table with index 1, `c1x0`, `c1x1`, … for its columns and `i1x0`, `i1x1`, … for its indexes; a
-// transformer replaces them with the quoted identifiers of the catalog, so that no text of a request can become an
-// identifier. Kysely's own references would split names that contain dots, spaces, quotes or " as ".
+// Kysely without a connection: it builds and compiles, and the dialects execute. It would take `a.b` and `x as y`
+// apart, and an object with the columns `2` and `1` has them in another order. So the names of tables, columns and
+// indexes of the catalog, and of no request, become nodes, and its types know no table here: a name as a text does not
+// compile. Around such nodes, `sql` is for what it has no method for, or only one that needs an alias.
 
 export type BuiltStatement = Pick<Template, 'sql' | 'pieces' | 'slots'>
 
-export type ColumnToken = `c${number}x${number}`
-/** Any table of any database, for Kysely. */
-export interface Rows { t: Record<ColumnToken, Parameter> }
+type NoTables = Record<never, never>
+
+/** Operators and the like, of expressions. */
+export const eb = expressionBuilder<NoTables, never>()
+
+export const expression = <T>(node: OperationNode): AliasableExpression<T> =>
+  new ExpressionWrapper<NoTables, never, T>(node)
+
+const nodeOf = (column: string, table: string | undefined): ReferenceNode =>
+  ReferenceNode.create(ColumnNode.create(column), table === undefined ? undefined : TableNode.create(table))
+
+/** `table`: its name in the statement. */
+export const reference = (column: string, table?: string): AliasableExpression<Parameter> =>
+  expression(nodeOf(column, table))
+
+export const tableNamed = (name: string): AliasableExpression<object> => expression(TableNode.create(name))
+
+/** A column of an insert or update, with its new value. */
+export interface Change {
+  readonly column: Expression<unknown>
+  readonly value: Expression<unknown>
+}
+
+export const toUpdates = (changes: readonly Change[]): ColumnUpdateNode[] =>
+  changes.map(({ column, value }) => ColumnUpdateNode.create(column.toOperationNode(), value.toOperationNode()))
+
+export type Select = SelectQueryBuilder<NoTables, never, object>
+
+/** Without a connection. */
+const unbound = () => ({ queryId: createQueryId(), executor: NOOP_QUERY_EXECUTOR })
+
+/** More rows than a table has. Only with a limit is a derived table always read before what is joined to it. */
+export const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
+
+/** A column of a select without an alias, which the methods of Kysely take as text. */
+export const selection = (column: string, table?: string): SelectionNode =>
+  SelectionNode.create(nodeOf(column, table))
+
+export const selectFrom = (
+  from: OperationNodeSource,
+  { selections = [], joins = [] }: {
+    readonly selections?: readonly SelectionNode[]
+    readonly joins?: readonly JoinNode[]
+  } = {}
+): Select =>
+  createSelectQueryBuilder({
+    ...unbound(),
+    queryNode: {
+      ...SelectQueryNode.createFrom([from.toOperationNode()]),
+      ...selections.length > 0 && { selections },
+      ...joins.length > 0 && { joins }
+    }
+  })
+
+export const join = (type: JoinType, table: OperationNodeSource, on: OperationNodeSource): JoinNode =>
+  JoinNode.createWithOn(type, table.toOperationNode(), on.toOperationNode())
+
+/** One row, of NULL in place of its values; of defaults, without a list of columns, if `columns` is undefined. */
+export const insertInto = (
+  { name }: Table,
+  columns: readonly Column[] | undefined,
+  rest: InsertQueryNodeProps
+): InsertQueryBuilder<NoTables, never, unknown> =>
+  new InsertQueryBuilder({
+    ...unbound(),
+    queryNode: InsertQueryNode.cloneWith(InsertQueryNode.create(TableNode.create(name)), {
+      ...columns === undefined
+        ? { defaultValues: true }
+        : {
+            columns: columns.map((column) => ColumnNode.create(column.name)),
+            values: ValuesNode.create([PrimitiveValueListNode.create(columns.map(() => null))])
+          },
+      ...rest
+    })
+  })
+
+export const updateTable = (
+  target: OperationNodeSource,
+  changes: readonly Change[]
+): UpdateQueryBuilder<NoTables, never, never, unknown> =>
+  new UpdateQueryBuilder({
+    ...unbound(),
+    queryNode: UpdateQueryNode.cloneWithUpdates(UpdateQueryNode.create([target.toOperationNode()]), toUpdates(changes))
+  })
+
+export const deleteFrom = (table: OperationNodeSource): DeleteQueryBuilder<NoTables, never, unknown> =>
+  new DeleteQueryBuilder({ ...unbound(), queryNode: DeleteQueryNode.create([table.toOperationNode()]) })
 
 /**
  * The placeholder while a statement is built. Identifiers may contain `?`, but no engine allows this character in them.
@@ -35,162 +122,10 @@ class SqlitePieces extends SqliteQueryCompiler {
 
 const compilers: Readonly<Record<Engine, QueryCompiler>> = { mysql: new MysqlPieces(), sqlite: new SqlitePieces() }
 
-type Sql = RawBuilder<unknown>
-type Relate = <T>(equality: Expression<T>) => Expression<T>
-
-export interface TableTokens {
-  readonly token: (column: Column) => string
-  /** The token for a subquery, in which the table must be named. */
-  readonly outer: (column: Column) => string
-  readonly indexToken: (index: Index) => string
-  /** The token in a subquery on this table alone. */
-  readonly bare: (column: Column) => string
-  /** Rows are found before their virtual columns are read (src/plan/guard.ts). */
-  readonly isGuarded: boolean
-  /** A table of a subquery. */
-  readonly isInner?: true
-  /** Set where related rows are found by lists, which MySQL reads once, or looks up for each row if these are few. */
-  readonly usesLists?: true
-  /** Adds a table of a subquery. `index`: finds its rows. */
-  readonly add: (table: Table, index: Index | undefined) => TableTokens & {
-    readonly from: (first?: FirstFound) => Sql
-    /** Marks an equality of two tables as selective. */
-    readonly relate: Relate
-    readonly lock: Sql
-  }
-}
-
-/** A condition that rows satisfy before anything else of them is read, and the key that finds them then. */
-export interface FirstFound {
-  readonly where: Expression<SqlBool>
-  readonly key: readonly Column[]
-  readonly index: Index
-}
-
-/** More rows than a table has. Only with a limit is a derived table always read before what is joined to it. */
-export const EVERY_ROW = sql.lit(Number.MAX_SAFE_INTEGER)
-
-/** Tables are named by their indexes. */
-export interface StatementBuilder {
-  readonly db: QueryCreator<Rows>
-  readonly build: (query: { toOperationNode (): RootOperationNode }) => BuiltStatement
-  /** One table has its own name; several have the aliases `t0`, `t1`, … */
-  readonly isAlone: boolean
-  readonly at: (index: number) => TableTokens
-  /** A table for FROM. `forced`: the index by which its rows are found. */
-  readonly from: (index: number, forced?: Index, first?: FirstFound) => AliasedRawBuilder<Rows['t'], 't'>
-  readonly relate: Relate
-}
-
-/** Builds a statement on one table, whose conditions can have subqueries on others. */
-export interface TableBuilder extends StatementBuilder, Omit<TableTokens, 'token'> {
-  readonly token: (column: Column) => ColumnToken
-}
-
-const TOKEN = /^([nci])(\d+)(?:x(\d+))?$/
-const db = new QueryCreator<Rows>({ executor: NOOP_QUERY_EXECUTOR })
-/** SQLite has no index that can be forced safely, and takes the one that was defined last if two seem equally good. */
-const rarely: Relate = <T>(equality: Expression<T>) => sql<T>`likelihood(${equality}, 0.000001)`
-
-/**
- * A table can occur several times. Uses the columns of the catalog's tables, because the rules of a grant can test
- * columns that the grant does not show. `lock`: the lock on rows that subqueries find.
- */
-export function statementBuilder (
-  engine: Engine,
-  seen: readonly Table[],
-  { lock = sql``, isGuarded = false, isAlone = seen.length === 1 && !isGuarded }: {
-    readonly lock?: Sql | undefined
-    readonly isAlone?: boolean
-    readonly isGuarded?: boolean | undefined
-  } = {}
-): StatementBuilder {
-  const tables = seen.map(baseTable)
-  const own = isAlone ? tables[0] : undefined
-  const { namesIndexes } = TRAITS[engine]
-  const relate: Relate = namesIndexes ? (equality) => equality : rarely
-  // no alias may have the name of the table
-  const prefix = own !== undefined && /^t\d+$/i.test(own.name) ? 't_' : 't'
-  const aliasOf = (index: number): string => index === 0 && own !== undefined ? 't' : `${prefix}${index}`
-  const indexToken = (index: number) => (each: Index): string =>
-    `i${index}x${(tables[index] as Table).indexes.indexOf(each)}`
-  const at = (index: number): TableTokens => {
-    const bare = (column: Column): string => `c${index}x${(tables[index] as Table).columnList.indexOf(column)}`
-    const outer = (column: Column): string => `${aliasOf(index)}.${bare(column)}`
-    const token = index === 0 && own !== undefined && !isGuarded ? bare : outer
-    return { token, outer, bare, isGuarded, indexToken: indexToken(index), add }
-  }
-  const fromFirst = (index: number, { where, key, index: unique }: FirstFound): AliasedRawBuilder<Rows['t'], 't'> => {
-    const { bare, outer, indexToken } = at(index)
-    const found = `g${index}`
-    const name = sql.table(`n${index}`)
-    const keys = sql.join(key.map((column) => sql.ref(bare(column))))
-    const pairs = key.map((column) => sql`${sql.ref(outer(column))} = ${sql.ref(`${found}.${bare(column)}`)}`)
-    // an order by relevance needs the index of words
-    const words = (tables[index] as Table).indexes.filter(({ fullText }) => fullText !== undefined)
-    const hint = sql`force index (${sql.join([unique, ...words].map((each) => sql.id(indexToken(each))))})`
-    return sql<Rows['t']>`((select ${keys} from ${name} where ${where} limit ${EVERY_ROW}${lock})`.as<'t'>(
-      sql`${sql.id(found)} straight_join ${name} as ${sql.id(aliasOf(index))} ${hint} on ${sql.join(pairs, sql` and `)})`
-    )
-  }
-  const from: StatementBuilder['from'] = (index, forced, first) => {
-    if (first !== undefined) return fromFirst(index, first)
-    const isForced = forced !== undefined && namesIndexes
-    const hint = isForced ? sql` force index (${sql.id(indexToken(index)(forced))})` : sql``
-    // Kysely has no hints, but accepts any expression as an alias
-    return sql<Rows['t']>`${sql.table(`n${index}`)}`.as<'t'>(sql`${sql.id(aliasOf(index))}${hint}`)
-  }
-  const add: TableTokens['add'] = (table, forced) => {
-    const index = tables.push(baseTable(table)) - 1
-    return { ...at(index), from: (first) => sql`${from(index, forced, first)}`, relate, lock, isInner: true }
-  }
-  const names = new Names((token) => {
-    if (token === 't') return own?.name
-    const [, kind, index, part] = TOKEN.exec(token) ?? []
-    const table = tables[Number(index)]
-    switch (kind) {
-      case 'n': return table?.name
-      case 'c': return table?.columnList[Number(part)]?.name
-      case 'i': return table?.indexes[Number(part)]?.name
-      default: return undefined
-    }
-  })
-  return { db, build: (query) => compile(query, names, engine), isAlone, at, from, relate }
-}
-
-/** `t` stands for the table. */
-export function builderFor (
-  engine: Engine,
-  table: Table,
-  options: { readonly lock?: Sql | undefined, readonly isGuarded?: boolean | undefined } = {}
-): TableBuilder {
-  const builder = statementBuilder(engine, [table], { ...options, isAlone: true })
-  return { ...builder, ...builder.at(0) as TableBuilder }
-}
-
-function compile (
-  query: { toOperationNode (): RootOperationNode },
-  names: Names,
-  engine: Engine
-): BuiltStatement {
-  const node = names.transformNode(query.toOperationNode())
-  const { sql, parameters } = compilers[engine].compileQuery(node, createQueryId())
-  const pieces = sql.split(PLACEHOLDER)
+export function build (query: { toOperationNode (): RootOperationNode }, engine: Engine): BuiltStatement {
+  const { sql: text, parameters } = compilers[engine].compileQuery(query.toOperationNode(), createQueryId())
+  const pieces = text.split(PLACEHOLDER)
   return { sql: pieces.join('?'), pieces, slots: parameters as Template['slots'] }
-}
-
-/** `nameOf` returns undefined for the service's own ones. */
-class Names extends OperationNodeTransformer {
-  readonly #nameOf: (token: string) => string | undefined
-
-  constructor (nameOf: (token: string) => string | undefined) {
-    super()
-    this.#nameOf = nameOf
-  }
-
-  protected override transformIdentifier (node: IdentifierNode): IdentifierNode {
-    return { ...node, name: this.#nameOf(node.name) ?? node.name }
-  }
 }
 
 // Fixed queries of the service itself, on the catalogs of the engines and on its own tables. Their types know the

@@ -1,4 +1,6 @@
-import { type AliasableExpression, type AliasedExpression, type Expression, sql, type SqlBool } from 'kysely'
+import {
+  type AliasableExpression, type AliasedExpression, type Expression, type OperationNodeSource, sql, type SqlBool
+} from 'kysely'
 import { baseTable, type Column, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
 import { getOrCreate } from '../bounded-map.ts'
@@ -10,9 +12,10 @@ import {
 } from '../plan/plan.ts'
 import { COUNT_VALUES } from '../types/aggregates.ts'
 import type { Parameter, SqlTemplate } from '../types/column-type.ts'
-import { type BuiltStatement, EVERY_ROW, type Rows, statementBuilder, type TableTokens } from './builder.ts'
-import { type AggregateTokens, compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
+import { build, type BuiltStatement, EVERY_ROW, reference, type Select, selectFrom } from './builder.ts'
+import { type AggregateScope, compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
 import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap } from './conditions.ts'
+import { statementTables, type TableScope } from './table-scope.ts'
 
 /**
  * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
@@ -24,11 +27,11 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   const { table, columns, condition, order, page, isGuarded } = plan
   const joined = joinsOf(members)
   const all = [table, ...joined.map(({ member }) => member.table)]
-  const tables = statementBuilder(engine, all, { isGuarded })
-  const token = (each: Column): string => isRelated(each)
-    ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).token(each.origin)
-    : tables.at(0).outer(each)
-  const source: TableTokens = { ...tables.at(0), token }
+  const tables = statementTables(engine, all, { isGuarded })
+  const column: TableScope['column'] = (each) => isRelated(each)
+    ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).column(each.origin)
+    : tables.at(0).qualified(each)
+  const source: TableScope = { ...tables.at(0), column }
   const alias = createAlias(all)
   const rows = selectRows(tables, { joined }, { table, conditions: [condition], own: source, engine })
   const isDerived = table.traits?.nestsInAggregates === false && aggregates.some(
@@ -37,7 +40,6 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   const derived = isDerived ? deriveRows(source, (index) => alias(columns.length + index)) : undefined
   const passes = (condition: Condition) => compileCondition(condition, { ...source, isInner: true, usesLists: true })
   const own = derived?.own ?? { ...source, ...table.traits?.nestsInAggregates === true && { passes } }
-  const column = (each: Column): AliasableExpression<Parameter> => sql.ref(own.token(each))
   const [only] = aggregates
   // with a condition on all rows, and not on the rows of the aggregate, SQLite finds `$max` by an index
   const ownRows =
@@ -45,17 +47,17 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
   const computed = (each: ComputedColumn) =>
     compute(countingVisible(each, condition), engine, own, ownRows === undefined)
   const expressions = new Map(
-    [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : column(each)])
+    [...by, ...aggregates].map((each) => [each as Column, isComputed(each) ? computed(each) : own.column(each)])
   )
   const selected = columns.map((each, index) =>
     wrap(each.type.selected, expressions.get(each) as AliasableExpression<Parameter>).as(alias(index))
   )
   const operands: Operands = {
     // the alias, because an expression would be computed again and has parameters
-    left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, column(each)),
+    left: (each) => isComputed(each) ? sql.id(alias(columns.indexOf(each))) : wrap(each.type.grouped, own.column(each)),
     wrapping: ({ type }) => type.computed ?? type.compared
   }
-  let query = (derived === undefined ? rows : tables.db.selectFrom(derived.from(rows))).select(selected)
+  let query = (derived === undefined ? rows : selectFrom(derived.from(rows))).select(selected)
   if (ownRows !== undefined) query = query.where(ownRows)
   if (by.length > 0) query = query.groupBy(by.map((each) => expressions.get(each) as AliasableExpression<Parameter>))
   if (!isTrue(having)) query = query.having(compileCondition(having, own, operands))
@@ -66,28 +68,27 @@ export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine)
       : operands.left(each)
   for (const term of orderTerms(order, sorted)) query = query.orderBy(term)
   query = query.limit(plan.read ?? plan.limit)
-  return tables.build(page?.by === 'offset' ? query.offset(page.offset) : query)
+  return build(page?.by === 'offset' ? query.offset(page.offset) : query, engine)
 }
 
 /** With the columns and conditions that are asked for before `from`. */
-function deriveRows (source: TableTokens, alias: (index: number) => string): {
-  readonly own: TableTokens & Pick<AggregateTokens, 'passes'>
-  readonly from: (rows: ReturnType<typeof selectRows>) => AliasedExpression<Rows['t'], 't'>
+function deriveRows (source: TableScope, alias: (index: number) => string): {
+  readonly own: AggregateScope
+  readonly from: (rows: Select) => OperationNodeSource
 } {
-  const cells: Array<AliasedExpression<Parameter, string>> = []
-  const tokens = new Map<string, string>()
-  const add = (value: AliasableExpression<Parameter>): string => {
+  const cells: Array<AliasedExpression<unknown, string>> = []
+  const added = new Map<Column, AliasableExpression<Parameter>>()
+  const add = (value: AliasableExpression<unknown>): AliasableExpression<Parameter> => {
     const name = alias(cells.length)
     cells.push(value.as(name))
-    return `r.${name}`
+    return reference(name, 'r')
   }
-  const token = (column: Column): string =>
-    getOrCreate(tokens, source.token(column), () => add(sql.ref(source.token(column))))
+  const column: TableScope['column'] = (each) => getOrCreate(added, each, () => add(source.column(each)))
   const passes = (condition: Condition): Expression<SqlBool> =>
-    sql.ref(add(sql`${compileCondition(condition, { ...source, isInner: true })}`))
+    sql`${add(sql`${compileCondition(condition, { ...source, isInner: true })}`)}`
   return {
-    own: { ...source, token, outer: token, passes },
-    from: (rows) => sql<Rows['t']>`${rows.select(cells).limit(EVERY_ROW)}`.as<'t'>(sql.id('r'))
+    own: { ...source, name: 'r', column, qualified: column, passes },
+    from: (rows) => sql`${rows.select(cells).limit(EVERY_ROW)}`.as(sql.id('r'))
   }
 }
 
@@ -124,11 +125,11 @@ const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
  */
 export function compileCount ({ table, condition, limit, lock, isGuarded }: CountPlan, engine: Engine): BuiltStatement {
   const locks = locksOf(table, lock, engine)
-  const tables = statementBuilder(engine, [table], { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, [table], { lock: locks?.inner, isGuarded })
   const rows = selectRows(tables, { joined: [] }, { table, conditions: [condition], engine })
   const count = countRows(condition).as('v0')
-  if (limit === undefined && locks === undefined) return tables.build(rows.select(count))
+  if (limit === undefined && locks === undefined) return build(rows.select(count), engine)
   const ones = rows.select(sql<number>`1`.as('v0'))
   const limited = limit === undefined ? ones : ones.limit(limit)
-  return tables.build(tables.db.selectFrom(withLock(limited, locks).as('matching')).select(count))
+  return build(selectFrom(withLock(limited, locks).as('matching')).select(count), engine)
 }

@@ -3,21 +3,26 @@
  * (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither on the number of rows
  * nor on which of them omit a column.
  */
-import { type Expression, type RawBuilder, sql } from 'kysely'
+import {
+  OnConflictNode, OnDuplicateKeyNode, OrActionNode, type Expression, type RawBuilder, sql, type SqlBool
+} from 'kysely'
 import { type Column, statementTable, type Table, baseTable, type Index } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { knownDefault, factsOf } from '../plan/writes.ts'
 import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
 import { findUniqueIndex } from '../plan/row-keys.ts'
-import { type Cell, DEFAULT, type Parameter, type Value } from '../types/column-type.ts'
-import { builderFor, type BuiltStatement, type ColumnToken, type TableBuilder } from './builder.ts'
+import { type Cell, DEFAULT, type Value } from '../types/column-type.ts'
+import {
+  build, type BuiltStatement, type Change, eb, expression, insertInto, reference, tableNamed, toUpdates, updateTable
+} from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
-import { anyOf, newValue, skipsUnchanged } from './compile-write.ts'
+import { anyOf, differs, newValue, skipsUnchanged } from './compile-write.ts'
 import { bind, compileCondition } from './conditions.ts'
 import { type BatchConflict, changedColumns, type RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
+import { onlyTable, type TableScope } from './table-scope.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -27,76 +32,67 @@ type Sql = RawBuilder<unknown>
  */
 export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement {
   const { table, columns, conflict } = batch
-  const builder = builderFor(engine, table)
-  const into = table.hasConflictClause === true ? builder.db.insertInto('t').orAbort() : builder.db.insertInto('t')
-  const insert =
-    columns.length === 0 && !TRAITS[engine].hasDefault
-      ? into.defaultValues()
-      : into.values(Object.fromEntries(columns.map((column) => [builder.token(column), bind(null)])))
-  const build = (suffix?: Sql): BuiltStatement =>
-    builder.build(suffix === undefined ? insert : insert.modifyEnd(suffix))
-  if (conflict === undefined) return build()
-  if (!TRAITS[engine].namesKey) return build(onDuplicateKey(table, conflict, builder))
-  const upsert = (suffix: Sql): BuiltStatement =>
-    build(sql`on conflict (${targets(conflict.key, builder)}) do ${suffix}`)
-  const { identity, within } = conflict
-  const id = identity === undefined ? sql`null` : sql.ref(`t.${builder.token(identity)}`)
-  const exists = sql`row_query_exists(${id})`
-  const changes = changesOf(conflict, builder, (column) => sql.ref(`excluded.${builder.token(column)}`))
+  const { hasDefault, namesKey } = TRAITS[engine]
+  const scope = onlyTable(engine, table)
+  const insert = insertInto(table, columns.length === 0 && !hasDefault ? undefined : columns, {
+    ...table.hasConflictClause === true && { orAction: OrActionNode.create('abort') },
+    ...conflict !== undefined && namesKey && { onConflict: onConflict(table, conflict, scope) }
+  })
+  if (conflict === undefined || namesKey) return build(insert, engine)
+  return build(insert.modifyEnd(onDuplicateKey(table, conflict, scope)), engine)
+}
+
+function onConflict (table: Table, conflict: BatchConflict, scope: TableScope): OnConflictNode {
+  const { key, identity, within, assignments, written } = conflict
+  const id = identity === undefined ? sql`null` : scope.qualified(identity)
+  const exists = sql<SqlBool>`row_query_exists(${id})`
+  const target = OnConflictNode.cloneWith(OnConflictNode.create(), {
+    indexExpression: targets(key, scope).toOperationNode()
+  })
+  const update = (changes: readonly Change[], conditions: ReadonlyArray<Expression<SqlBool>>): OnConflictNode =>
+    conditions.reduce(
+      (node, each) => OnConflictNode.cloneWithUpdateWhere(node, each.toOperationNode()),
+      OnConflictNode.cloneWith(target, { updates: toUpdates(changes) })
+    )
+  const changes = changesOf(conflict, scope, (column) => reference(column.name, 'excluded'))
   if (changes.length === 0) {
-    const column = identity && sql.ref(builder.token(identity))
-    return upsert(column === undefined ? sql`nothing` : sql`update set ${column} = ${id} where not ${exists}`)
+    if (identity === undefined) return OnConflictNode.cloneWith(target, { doNothing: true })
+    return update([{ column: scope.column(identity), value: id }], [eb.not(exists)])
   }
   // first, because AND evaluates nothing after a condition that is false
-  const conditions: Array<Expression<unknown>> = [exists]
-  if (within !== undefined) conditions.push(compileStored(within, builder))
-  if (skipsUnchanged(table, conflict.assignments, conflict.written)) {
-    conditions.push(anyOf(changes.map(({ is, value }) => sql<boolean>`${is} is not ${value} collate binary`)))
+  const conditions: Array<Expression<SqlBool>> = [exists]
+  if (within !== undefined) conditions.push(compileStored(within, scope))
+  if (skipsUnchanged(table, assignments, written)) {
+    conditions.push(anyOf(changes.map(({ stored, value }) => differs(stored, value))))
   }
-  return upsert(sql`update set ${assign(changes)} where ${sql.join(conditions, sql` and `)}`)
+  return update(changes, conditions)
 }
 
 /**
  * Names the collations of the columns, because SQLite would otherwise also accept another index on the same columns.
  */
-const targets = (key: readonly Column[], { token }: TableBuilder): Sql =>
+const targets = (key: readonly Column[], scope: TableScope): Sql =>
   sql.join(
     key.map((column) =>
       column.collation === undefined
-        ? sql.ref(token(column))
-        : sql`${sql.ref(token(column))} collate ${sql.id(column.collation)}`
+        ? scope.column(column)
+        : sql`${scope.column(column)} collate ${sql.id(column.collation)}`
     )
   )
 
 /** A condition on the row that exists. */
-const compileStored = (condition: Condition, builder: TableBuilder) =>
-  compileCondition(condition, { ...builder, token: (column) => `t.${builder.token(column)}` as ColumnToken })
+const compileStored = (condition: Condition, scope: TableScope): Expression<SqlBool> =>
+  compileCondition(condition, { ...scope, column: scope.qualified })
 
-/** `is`: the column of the row that exists. */
-interface Change {
-  readonly column: Expression<unknown>
-  readonly is: Expression<unknown>
-  readonly value: Expression<unknown>
-}
-
-function changesOf (
+/** `stored`: the column of the row that exists. */
+const changesOf = (
   { written, assignments }: BatchConflict,
-  builder: TableBuilder,
-  given: (column: Column) => Expression<Parameter>
-): Change[] {
-  const change = (column: Column, value: Expression<Parameter>): Change => ({
-    column: sql.ref(builder.token(column)),
-    is: sql.ref(`t.${builder.token(column)}`),
-    value
-  })
-  return [
-    ...written.map((column) => change(column, given(column))),
-    ...assignments.map((assignment) => change(assignment.column, newValue(assignment, builder)))
-  ]
-}
-
-const assign = (changes: ReadonlyArray<Pick<Change, 'column' | 'value'>>): Sql =>
-  sql.join(changes.map(({ column, value }) => sql`${column} = ${value}`))
+  scope: TableScope,
+  given: (column: Column) => Expression<unknown>
+): Array<Change & { readonly stored: Expression<unknown> }> => [
+  ...written.map((column) => ({ column, value: given(column) })),
+  ...assignments.map((assignment) => ({ column: assignment.column, value: newValue(assignment, scope) }))
+].map(({ column, value }) => ({ column: scope.column(column), stored: scope.qualified(column), value }))
 
 /** Types whose values may be stored outside of the row. */
 const LONG = /text|blob|json|vector|geom|point|polygon|linestring/i
@@ -112,16 +108,14 @@ const COMMENT = /\/\*|\*\//
  * MySQL names the row of the insert by an alias, and MariaDB by VALUES(); each reads its own version comments. Servers
  * derived from MySQL may only have VALUES().
  */
-function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBuilder): Sql {
+function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScope): Sql {
   const { key, identity, written, within } = conflict
-  const { token } = builder
+  const { column, qualified: stored } = scope
   const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
   const usesAlias = table.traits?.upsert !== 'values' && ![...key, ...written].some(({ name }) => COMMENT.test(name))
-  const values = (column: Column): Sql => sql`values(${sql.ref(token(column))})`
-  const given = (column: Column): RawBuilder<Parameter> => usesAlias
-    ? sql`/*!80019 ${sql.ref(`${alias}.${token(column)}`)} */ /*M!100700 ${values(column)} */`
-    : sql`${values(column)}`
-  const stored = (column: Column) => sql.ref(`t.${token(column)}`)
+  const given = (each: Column): Sql => usesAlias
+    ? sql`/*!80019 ${reference(each.name, alias)} */ /*M!100700 values(${column(each)}) */`
+    : sql`values(${column(each)})`
   // MySQL refuses to set the number of a row in the statement that has numbered another one
   const isPlain = ({ generated, autoIncrement, onUpdate }: Column): boolean =>
     !generated && !autoIncrement && onUpdate !== true
@@ -136,7 +130,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
     key.find(({ generated }) => !generated) ??
     (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
-  if (within !== undefined) conditions.push(compileStored(within, builder))
+  if (within !== undefined) conditions.push(compileStored(within, scope))
   const same = sql.join(conditions, sql` and `)
   // last_insert_id() only reports the number; a negative one would be out of range as a value
   const value =
@@ -144,11 +138,11 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, builder: TableBu
       ? stored(guarded)
       : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
   const guard = {
-    column: sql.ref(token(guarded)),
+    column: column(guarded),
     value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))`
   }
   const row = usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``
-  return sql`${row}on duplicate key update ${assign([guard, ...changesOf(conflict, builder, given)])}`
+  return sql`${row}${expression(OnDuplicateKeyNode.create(toUpdates([guard, ...changesOf(conflict, scope, given)])))}`
 }
 
 const NONE: readonly Column[] = []
@@ -264,19 +258,19 @@ export function compileRowsOfValues (
 
 /** The names of the columns are in a row of the union that it does not have. */
 function describeRows ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engine: Engine): Template {
-  const { build, token, indexToken } = builderFor(engine, table)
-  const given = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
+  const { qualified } = onlyTable(engine, table)
+  const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
   const all = [...key, ...columns]
-  const pair = (column: Column): RawBuilder<unknown> =>
-    sql`${sql.ref(`t.${token(column)}`)} = ${sql.ref(`${given}.v${all.indexOf(column)}`)}`
-  const names = all.map((_, index): Expression<unknown> => sql`null as ${sql.id(`v${index}`)}`)
-  const index = sql.id(indexToken(findUniqueIndex(table, key) as Index))
-  const none = sql`select ${sql.join(names)} from dual where 1 = 0`
-  const row = sql`select ${sql.join(all.map(() => bind(null)))}`
-  const target = sql`${sql.table('t')} force index (${index})`
-  const isSame = sql.join(key.map(pair), sql` and `)
-  const built = build(sql`update (${none} union all ${row}) as ${sql.id(given)} straight_join ${target} on ${
-    isSame} set ${sql.join(columns.map(pair))}`)
+  const given = (column: Column): Expression<unknown> => reference(`v${all.indexOf(column)}`, alias)
+  const names = sql.join(all.map((_, index) => sql`null as ${sql.id(`v${index}`)}`))
+  const index = sql.id((findUniqueIndex(table, key) as Index).name)
+  const row = sql.join(all.map(() => bind(null)))
+  const isSame = sql.join(key.map((column) => sql`${qualified(column)} = ${given(column)}`), sql` and `)
+  // Kysely has neither STRAIGHT_JOIN nor hints
+  const target = sql`(select ${names} from dual where 1 = 0 union all select ${row}) as ${sql.id(alias)} straight_join ${
+    tableNamed(table.name)} force index (${index}) on ${isSame}`
+  const changes = columns.map((column) => ({ column: qualified(column), value: given(column) }))
+  const built = build(updateTable(target, changes), engine)
   return {
     verb: 'update',
     table: statementTable(table),

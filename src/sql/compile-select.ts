@@ -1,7 +1,8 @@
 import {
-  type AliasableExpression, type AliasedExpression, type Expression, type RawBuilder, sql, type SqlBool
+  type AliasableExpression, type AliasedExpression, type Expression, type JoinNode, type RawBuilder, SelectionNode,
+  sql, type SqlBool
 } from 'kysely'
-import { baseTable, type Column, type Index, partsOf, statementTable, type Table } from '../catalog/catalog.ts'
+import { baseTable, type Index, partsOf, statementTable, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { matchesIn } from '../plan/filters/match.ts'
@@ -9,12 +10,11 @@ import { type Cells, cellsOf, haveView, tablesIn, tablesRead } from '../plan/mem
 import type { ComputedColumn, ComputedMember, Condition, OneMember, Order, RowLock, SelectPlan } from '../plan/plan.ts'
 import { haveOrder } from '../plan/relation.ts'
 import type { Parameter } from '../types/column-type.ts'
-import {
-  type BuiltStatement, builderFor, statementBuilder, type StatementBuilder, type TableTokens
-} from './builder.ts'
+import { build, type BuiltStatement, join, type Select, selectFrom, selection, tableNamed } from './builder.ts'
 import { compileCondition, compileForm, findFirst, isTrue, orderTerms, wrap } from './conditions.ts'
 import { haveGuard } from '../plan/guard.ts'
 import type { Statement, Template } from './statement.ts'
+import { type StatementTables, statementTables, type TableScope } from './table-scope.ts'
 
 /**
  * `select <cells> from <table> [left join <table> on …] where … order by … limit n [lock in share mode]`. Columns are
@@ -24,7 +24,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   const { table, condition, page, order, sequence, isGuarded } = plan
   const cells = cellsOf(plan)
   const locks = locksOf(table, plan.lock, engine)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, {
@@ -37,7 +37,7 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
   })
   let query = rows.select(selectCells(tables, cells)).limit(plan.read ?? plan.limit)
   if (page?.by === 'offset') query = query.offset(page.offset)
-  return tables.build(withLock(query, locks))
+  return build(withLock(query, locks), engine)
 }
 
 /**
@@ -45,16 +45,16 @@ export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement
  * because mysql2 cannot read rows with a column called `__proto__`.
  */
 export const selectCells = (
-  tables: StatementBuilder,
+  tables: StatementTables,
   { cells }: Cells,
   from = 0
 ): Array<AliasedExpression<Parameter, string>> =>
   cells.map(({ column, table }, index) =>
-    wrap(column.type.selected, sql.ref<Parameter>(tables.at(table).token(column))).as(`v${from + index}`)
+    wrap(column.type.selected, tables.at(table).column(column)).as(`v${from + index}`)
   )
 
 export function selectRows (
-  tables: StatementBuilder,
+  tables: StatementTables,
   { joined }: Pick<Cells, 'joined'>,
   { table, index, order = [], sequence, conditions, related = [], beside, own = tables.at(0), engine }: {
     readonly table: Table
@@ -66,21 +66,18 @@ export function selectRows (
     /** They relate the rows to others, and decide by which index they are found. */
     readonly related?: readonly Condition[]
     /** Joined to the table before its members. */
-    readonly beside?: { readonly rows: AliasedExpression<object, string>, readonly on: Expression<SqlBool> }
-    readonly own?: TableTokens
+    readonly beside?: JoinNode
+    readonly own?: TableScope
   }
-) {
+): Select {
   const { first, left } = findFirst(own, table, [...related, ...conditions])
-  let query = tables.isAlone && index === undefined
-    ? tables.db.selectFrom('t')
-    : tables.db.selectFrom(tables.from(0, index, first))
-  if (beside !== undefined) query = query.innerJoin(beside.rows, (join) => join.on(beside.on)) as typeof query
-  for (const [each, { member, parent }] of joined.entries()) {
+  const members = joined.map(({ member, parent }, each) => {
     const other = tables.at(each + 1)
     const { first, left } = findFirst(other, member.table, [member.condition])
-    const on = compileOn(member, left, other, tables.at(parent))
-    query = query.leftJoin(tables.from(each + 1, undefined, first), (join) => join.on(on)) as typeof query
-  }
+    return join('LeftJoin', tables.from(each + 1, undefined, first), compileOn(member, left, other, tables.at(parent)))
+  })
+  const joins = beside === undefined ? members : [beside, ...members]
+  let query = selectFrom(tables.from(0, index, first), { joins })
   for (const condition of left) {
     if (related.includes(condition)) query = query.where(tables.relate(compileCondition(condition, own)))
     else if (!isTrue(condition)) query = query.where(compileCondition(condition, own))
@@ -93,21 +90,21 @@ export function selectRows (
 function compileOn (
   { on }: OneMember,
   conditions: readonly Condition[],
-  other: TableTokens,
-  outer: TableTokens
+  other: TableScope,
+  outer: TableScope
 ): Expression<SqlBool> {
   // the column on the left decides the collation on SQLite
   const pairs: Array<Expression<unknown>> = on.map(
-    (pair) => sql`${sql.ref(other.token(pair.other))} = ${sql.ref(outer.token(pair.column))}`
+    (pair) => sql`${other.column(pair.other)} = ${outer.column(pair.column)}`
   )
   for (const condition of conditions) if (!isTrue(condition)) pairs.push(compileCondition(condition, other))
   return sql<SqlBool>`${sql.join(pairs, sql` and `)}`
 }
 
 /** `case when … then 0 when … then 1 end` */
-function positionIn (conditions: readonly Condition[], builder: TableTokens): Expression<number> {
+function positionIn (conditions: readonly Condition[], scope: TableScope): Expression<number> {
   return sql`case ${sql.join(
-    conditions.map((condition, index) => sql`when ${compileCondition(condition, builder)} then ${sql.lit(index)}`),
+    conditions.map((condition, index) => sql`when ${compileCondition(condition, scope)} then ${sql.lit(index)}`),
     sql` `
   )} end`
 }
@@ -115,15 +112,15 @@ function positionIn (conditions: readonly Condition[], builder: TableTokens): Ex
 /** They name the table, because aliases take precedence over columns. */
 export function termsOf (
   order: readonly Order[],
-  tables: StatementBuilder,
+  tables: StatementTables,
   { joined }: Pick<Cells, 'joined'>,
   engine: Engine
 ): Array<RawBuilder<unknown>> {
   const own = tables.at(0)
   return orderTerms(order, ({ of, column }) => {
     if (of?.kind === 'computed') return computeRelated(column as ComputedColumn, of, own, engine)
-    const tokens = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
-    return sql.ref(tokens.outer(column))
+    const scope = of === undefined ? own : tables.at(joined.findIndex(({ member }) => member === of) + 1)
+    return scope.qualified(column)
   }, own)
 }
 
@@ -131,12 +128,12 @@ export function termsOf (
 function computeRelated (
   column: ComputedColumn,
   { table, on, condition, index }: ComputedMember,
-  own: TableTokens,
+  own: TableScope,
   engine: Engine
 ): RawBuilder<unknown> {
   const other = own.add(table, index?.index)
   const conditions = on.map((pair): Expression<unknown> =>
-    other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref(own.outer(pair.column))}`)
+    other.relate(sql`${other.column(pair.other)} = ${own.qualified(pair.column)}`)
   )
   const { first, left } = findFirst(other, table, [condition])
   for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
@@ -145,7 +142,7 @@ function computeRelated (
 }
 
 /** `passes`: whether a row satisfies its condition, if that is computed elsewhere. */
-export interface AggregateTokens extends Pick<TableTokens, 'token'> {
+export interface AggregateScope extends TableScope {
   readonly passes?: (condition: Condition) => Expression<SqlBool>
 }
 
@@ -156,16 +153,16 @@ export interface AggregateTokens extends Pick<TableTokens, 'token'> {
 export function compute (
   computed: ComputedColumn,
   engine: Engine,
-  builder: AggregateTokens,
+  scope: AggregateScope,
   onlyOwnClass = true
 ): AliasableExpression<Parameter> {
   const { sql: texts, source, condition } = computed
-  const column: Expression<unknown> = source === undefined ? sql`*` : sql.ref(builder.token(source))
+  const column: Expression<unknown> = source === undefined ? sql`*` : scope.column(source)
   // as in a subquery: a view is read once, by a derived table
-  const compilePasses = builder.passes ?? ((given) => compileCondition(given, { ...builder, isInner: true }))
+  const compilePasses = scope.passes ?? ((given) => compileCondition(given, { ...scope, isInner: true }))
   const passes = condition && compilePasses(condition)
   if (TRAITS[engine].filtersAggregates) {
-    const conditions = [onlyOwnClass ? ownValues(computed, builder) : undefined, passes].filter(
+    const conditions = [onlyOwnClass ? ownValues(computed, scope) : undefined, passes].filter(
       (each) => each !== undefined
     )
     return compileForm(texts, {
@@ -182,12 +179,12 @@ const OF_VALUES = new Set(['$sum', '$avg', '$min', '$max'])
 
 export function ownValues (
   { call, source }: ComputedColumn,
-  { token }: Pick<TableTokens, 'token'>
+  { column }: TableScope
 ): Expression<SqlBool> | undefined {
   const own = source?.type.ownClassSql
-  return own === undefined || !OF_VALUES.has(call)
+  return source === undefined || own === undefined || !OF_VALUES.has(call)
     ? undefined
-    : sql<SqlBool>`${compileForm(own, { column: sql.ref(token(source as Column)) })}`
+    : sql<SqlBool>`${compileForm(own, { column: column(source) })}`
 }
 
 /**
@@ -327,13 +324,21 @@ export function confirmationsOf (engine: Engine, tables: readonly Table[]): read
  * and is refused if one of the indexes is gone.
  */
 function compileConfirmation (table: Table): Statement {
-  const { build, token, indexToken } = builderFor('mysql', table)
   const { all, names } = table.shownBy ?? { all: true, names: [] }
-  const shown = names.map((name) => sql.ref(token(table.columns.get(name) as Column)))
-  const unique = table.indexes.filter((index) => index.unique && index.ordered)
-    .map((index) => sql.id(indexToken(index)))
+  const shown = names.map((name) => selection(name))
+  const unique = table.indexes.filter((index) => index.unique && index.ordered).map(({ name }) => sql.id(name))
+  // Kysely has no hints
   const hint = unique.length === 0 ? sql`` : sql` force index (${sql.join(unique)})`
-  const built = build(sql`select ${sql.join(all ? [sql`*`, ...shown] : shown)} from ${sql.table('t')}${hint} limit 0`)
-  const readsView = table.kind === 'view'
-  return { verb: 'select', table, ...built, parameters: [], columns: [], assigned: [], confirmations: [], readsView }
+  const selections = all ? [SelectionNode.createSelectAll(), ...shown] : shown
+  const query = selectFrom(sql`${tableNamed(table.name)}${hint}`, { selections }).limit(sql.lit(0))
+  return {
+    verb: 'select',
+    table,
+    ...build(query, 'mysql'),
+    parameters: [],
+    columns: [],
+    assigned: [],
+    confirmations: [],
+    readsView: table.kind === 'view'
+  }
 }

@@ -1,4 +1,6 @@
-import { type Expression, type Generated, type RawBuilder, sql } from 'kysely'
+import {
+  type Expression, type Generated, type OperationNodeSource, type RawBuilder, sql, type SqlBool
+} from 'kysely'
 import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { writesHidden } from '../plan/rule.ts'
@@ -8,32 +10,21 @@ import { findSearchKey, findUniqueIndex } from '../plan/row-keys.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm, findFirst } from './conditions.ts'
-import {
-  type BuiltStatement, builderFor, type ColumnToken, EVERY_ROW, queriesOn, type Rows, type TableBuilder, textOf
-} from './builder.ts'
 import { locksOf } from './compile-select.ts'
 import { guardOf } from '../plan/guard.ts'
-
-const toRow = (assignments: readonly Assignment[], builder: TableBuilder) =>
-  Object.fromEntries(
-    assignments.map((assignment) => [builder.bare(assignment.column), newValue(assignment, builder)])
-  )
+import {
+  build, type BuiltStatement, type Change, deleteFrom, EVERY_ROW, queriesOn, reference, selectFrom, selection,
+  tableNamed, textOf, updateTable
+} from './builder.ts'
+import { bare, type StatementTables, statementTables, type TableScope } from './table-scope.ts'
 
 /** It names the table, because an upsert also has the columns of the given row. */
-export function newValue ({ column, parameter, operator }: Assignment, builder: TableBuilder): Expression<Parameter> {
+export function newValue ({ column, parameter, operator }: Assignment, scope: TableScope): Expression<Parameter> {
   const texts = operator === undefined ? undefined : operatorSql(column, operator)
   return texts === undefined
     ? bind(parameter)
-    : compileForm(texts, { column: sql.ref(builder.outer(column)), given: parameter })
+    : compileForm(texts, { column: scope.qualified(column), given: parameter })
 }
-
-/**
- * Overrides the ON CONFLICT clauses of the table, because with REPLACE a write would delete colliding rows without any
- * permission. Other tables do not need it, and SQLite would also override the clauses of statements in triggers, such
- * as `insert or ignore into log`.
- */
-const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
-  hasConflictClause === true ? sql`or abort ` : sql``
 
 /**
  * `update <table> set … where …`. MySQL counts the changed rows. SQLite counts the matched rows, so the statement skips
@@ -42,32 +33,38 @@ const orAbort = ({ hasConflictClause }: Table): RawBuilder<unknown> =>
  */
 export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement {
   const { table, assignments, condition, limit } = plan
-  const builder = changeBuilder(plan, engine)
-  const { db, build, bare, outer } = builder
-  if (mustFind(plan, engine)) {
-    const set = assignments.map((each) => sql`${sql.ref(outer(each.column))} = ${newValue(each, builder)}`)
-    return build(sql`update ${joinFound(plan, builder)} set ${sql.join(set)}`)
-  }
-  const target =
-    table.hasConflictClause === true ? sql<Rows['t']>`${orAbort(table)}${sql.table('t')}`.as<'t'>(sql.id('t')) : 't'
-  const update = db.updateTable(target).set(toRow(assignments, builder)).where(compileCondition(condition, builder))
-  if (TRAITS[engine].limitsChanges) return build(limit === undefined ? update : update.limit(limit))
-  return build(
-    !skipsUnchanged(table, assignments)
-      ? update
-      : update.where(({ ref }) => anyOf(assignments.map((each) =>
-        sql<boolean>`${ref(bare(each.column) as ColumnToken)} is not ${newValue(each, builder)} collate binary`)))
-  )
+  const tables = tablesOf(plan, engine)
+  const scope = tables.at(0)
+  const changesOf = (column: TableScope['column']): Change[] =>
+    assignments.map((each) => ({ column: column(each.column), value: newValue(each, scope) }))
+  if (mustFind(plan, engine)) return build(updateTable(joinFound(plan, tables), changesOf(scope.qualified)), engine)
+  const changes = changesOf(bare)
+  const update = updateTable(targetOf(table), changes).where(compileCondition(condition, scope))
+  if (TRAITS[engine].limitsChanges) return build(limit === undefined ? update : update.limit(limit), engine)
+  if (!skipsUnchanged(table, assignments)) return build(update, engine)
+  return build(update.where(anyOf(changes.map(({ column, value }) => differs(column, value)))), engine)
 }
+
+/**
+ * Overrides the ON CONFLICT clauses of the table, because with REPLACE a write would delete colliding rows without any
+ * permission. Other tables do not need it, and SQLite would also override the clauses of statements in triggers, such
+ * as `insert or ignore into log`. Kysely has it for inserts only.
+ */
+const targetOf = ({ name, hasConflictClause }: Table): OperationNodeSource =>
+  hasConflictClause === true ? sql`or abort ${tableNamed(name)} as ${sql.id(name)}` : tableNamed(name)
+
+/** On SQLite, whose `is not` also compares NULL. */
+export const differs = (stored: Expression<unknown>, value: Expression<unknown>): RawBuilder<SqlBool> =>
+  sql`${stored} is not ${value} collate binary`
 
 /** Conditions of one OR: SQLite refuses expressions deeper than 1000. */
 const OR = 100
 
-export function anyOf (conditions: ReadonlyArray<RawBuilder<boolean>>): RawBuilder<boolean> {
-  if (conditions.length === 1) return conditions[0] as RawBuilder<boolean>
-  const parts: Array<RawBuilder<boolean>> = []
+export function anyOf (conditions: ReadonlyArray<RawBuilder<SqlBool>>): RawBuilder<SqlBool> {
+  if (conditions.length === 1) return conditions[0] as RawBuilder<SqlBool>
+  const parts: Array<RawBuilder<SqlBool>> = []
   for (let from = 0; from < conditions.length; from += OR) {
-    parts.push(sql<boolean>`(${sql.join(conditions.slice(from, from + OR), sql` or `)})`)
+    parts.push(sql<SqlBool>`(${sql.join(conditions.slice(from, from + OR), sql` or `)})`)
   }
   return anyOf(parts)
 }
@@ -80,8 +77,11 @@ export const skipsUnchanged = (
 ): boolean =>
   table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
-const changeBuilder = ({ table, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): TableBuilder =>
-  builderFor(engine, table, { isGuarded, lock: isGuarded && locksOf(table, 'update', engine)?.inner })
+/** The table alone. */
+const tablesOf = ({ table, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): StatementTables =>
+  statementTables(engine, [table], {
+    isAlone: true, isGuarded, lock: isGuarded && locksOf(table, 'update', engine)?.inner
+  })
 
 /** Servers use no full-text index in an update or delete, which would lock every row. */
 const mustFind = ({ table, condition, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): boolean =>
@@ -90,34 +90,35 @@ const mustFind = ({ table, condition, isGuarded }: UpdatePlan | DeletePlan, engi
 
 /**
  * `(select <key> from <table> where … limit n for update) as found straight_join <table> on <same key>`: with LIMIT,
- * servers find all rows before they change one.
+ * servers find all rows before they change one. Kysely joins in updates and deletes only as other engines do.
  */
 function joinFound (
   { table, condition, limit }: UpdatePlan | DeletePlan,
-  builder: TableBuilder
+  tables: StatementTables
 ): RawBuilder<unknown> {
-  const { db, bare, outer, token, from, indexToken } = builder
+  const scope = tables.at(0)
   const key = findSearchKey(table) as readonly Column[]
   const alias = table.name.toLowerCase() === 'found' ? 'found_' : 'found'
-  const { first, left } = findFirst(builder, table, [condition])
-  let rows = db.selectFrom(from(0, undefined, first)).select(key.map((column) => token(column) as ColumnToken))
-  for (const each of left) rows = rows.where(compileCondition(each, builder))
+  const { first, left } = findFirst(scope, table, [condition])
+  const selections = key.map(({ name }) => selection(name, scope.isGuarded ? scope.name : undefined))
+  let rows = selectFrom(tables.from(0, undefined, first), { selections })
+  for (const each of left) rows = rows.where(compileCondition(each, scope))
   const found = rows.limit(limit ?? EVERY_ROW).modifyEnd(sql`for update`)
-  const pairs = key.map((column) => sql`${sql.ref(outer(column))} = ${sql.ref(`${alias}.${bare(column)}`)}`)
+  const pairs = key.map((column) => sql`${scope.qualified(column)} = ${reference(column.name, alias)}`)
   const index = findUniqueIndex(table, key)
-  const hint = index === undefined ? sql`` : sql` force index (${sql.id(indexToken(index))})`
-  return sql`${found} as ${sql.id(alias)} straight_join ${sql.table('t')}${hint} on ${sql.join(pairs, sql` and `)}`
+  const hint = index === undefined ? sql`` : sql` force index (${sql.id(index.name)})`
+  return sql`${found} as ${sql.id(alias)} straight_join ${tableNamed(table.name)}${hint} on ${
+    sql.join(pairs, sql` and `)}`
 }
 
 /** `delete from <table> where …` */
 export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement {
-  const { condition, limit } = plan
-  const builder = changeBuilder(plan, engine)
-  if (mustFind(plan, engine)) {
-    return builder.build(sql`delete ${sql.table('t')} from ${joinFound(plan, builder)}`)
-  }
-  const query = builder.db.deleteFrom('t').where(compileCondition(condition, builder))
-  return builder.build(limit === undefined ? query : query.limit(limit))
+  const { table, condition, limit } = plan
+  const tables = tablesOf(plan, engine)
+  const target = tableNamed(table.name)
+  if (mustFind(plan, engine)) return build(sql`delete ${target} from ${joinFound(plan, tables)}`, engine)
+  const query = deleteFrom(target).where(compileCondition(condition, tables.at(0)))
+  return build(limit === undefined ? query : query.limit(limit), engine)
 }
 
 /** The most keys that one statement deletes. */

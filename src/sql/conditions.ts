@@ -1,7 +1,4 @@
-import {
-  type AliasableExpression, type Expression, expressionBuilder, type ExpressionBuilder, type RawBuilder, sql,
-  type SqlBool
-} from 'kysely'
+import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { divide } from '../plan/filters/early.ts'
@@ -16,9 +13,8 @@ import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
   type ScalarInside, type Value, type Wrapping
 } from '../types/column-type.ts'
-import type { ColumnToken, FirstFound, Rows, TableTokens } from './builder.ts'
-
-const eb: ExpressionBuilder<Rows, 't'> = expressionBuilder<Rows, 't'>()
+import { eb, reference } from './builder.ts'
+import { bare, type FirstFound, type TableScope } from './table-scope.ts'
 
 /** The text comes from a column type (src/types/), never from a request. */
 export function wrap<T> (wrapping: Wrapping | undefined, expression: AliasableExpression<T>): AliasableExpression<T> {
@@ -72,12 +68,9 @@ export interface Operands {
   readonly wrapping: (column: Column, isEquality: boolean) => Wrapping | undefined
 }
 
-/** Without `outer` and `add`, the condition has no subqueries. */
-type ConditionScope = Pick<TableTokens, 'token'> & Partial<TableTokens>
-
-export function columnsOf ({ token }: ConditionScope): Operands {
+export function columnsOf ({ column }: TableScope): Operands {
   return {
-    left: (column) => eb.ref(token(column) as ColumnToken),
+    left: column,
     wrapping: ({ type }, isEquality) => (isEquality ? (type.equated ?? type.compared) : type.compared)
   }
 }
@@ -92,15 +85,15 @@ type Comparison = Extract<Condition, { readonly kind: 'compare' | 'exact' | 'in'
 /** Compiles a condition on the columns of a table, or on `operands`, to a Kysely expression. */
 export const compileCondition = (
   condition: Condition,
-  builder: ConditionScope,
-  operands: Operands = columnsOf(builder)
-): Expression<SqlBool> => compile(condition, { builder, operands, isNegated: false })
+  scope: TableScope,
+  operands: Operands = columnsOf(scope)
+): Expression<SqlBool> => compile(condition, { scope, operands, isNegated: false })
 
 /** `isNegated`: whether the condition is in a `not`. */
-interface Surroundings { readonly builder: ConditionScope, readonly operands: Operands, readonly isNegated: boolean }
+interface Surroundings { readonly scope: TableScope, readonly operands: Operands, readonly isNegated: boolean }
 
 function compile (condition: Condition, around: Surroundings): Expression<SqlBool> {
-  const { builder, operands, operands: { left }, isNegated } = around
+  const { scope, operands, operands: { left }, isNegated } = around
   const build = (each: Condition): Expression<SqlBool> => compile(each, around)
   switch (condition.kind) {
     case 'compare':
@@ -119,7 +112,7 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
     case 'not': return eb.not(eb.parens(compile(condition.condition, { ...around, isNegated: true })))
     case 'match': return compileMatch(condition, around)
     case 'at': return compileAt(condition, around)
-    case 'exists': return compileExists(condition, builder)
+    case 'exists': return compileExists(condition, scope)
     case 'constant': return condition.value ? sql`1 = 1` : sql`1 = 0`
     case 'and': return eb.parens(eb.and(condition.conditions.map(build)))
     case 'or': return eb.parens(eb.or(condition.conditions.map(build)))
@@ -128,14 +121,15 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
 
 /** What is found first in a statement whose rows are guarded (src/plan/guard.ts), and the conditions that are left. */
 export function findFirst (
-  { isGuarded, bare }: Pick<TableTokens, 'isGuarded' | 'bare'>,
+  scope: TableScope,
   table: Table,
   conditions: readonly Condition[]
 ): { readonly first?: FirstFound, readonly left: readonly Condition[] } {
-  const guard = isGuarded ? guardOf(table) : undefined
+  const guard = scope.isGuarded ? guardOf(table) : undefined
   if (guard === undefined) return { left: conditions }
   const [early, left] = divide(conditions)
-  return { first: { ...guard, where: compileCondition({ kind: 'and', conditions: early }, { token: bare }) }, left }
+  const where = compileCondition({ kind: 'and', conditions: early }, { ...scope, column: bare })
+  return { first: { ...guard, where }, left }
 }
 
 function compareColumns (
@@ -163,23 +157,21 @@ const inLowerCase = ({ left }: Operands): Operands => ({
 /** Compares bytes, on SQLite. */
 const BINARY = 'BINARY'
 
-/** On SQLite, a statement names the full-text table in a subquery. */
-function wordsOf ({ index, columns: [first], rowid }: Match, { indexToken, outer }: Partial<TableTokens>): {
-  /** The full-text table of SQLite. */
-  readonly table: Expression<unknown>
-  readonly rowid: Expression<unknown>
-} {
-  const name = sql.table((indexToken as TableTokens['indexToken'])(index))
-  const [table] = (outer as TableTokens['outer'])(first as Column).split('.')
-  const bare = `${table}.${index.fullText?.rowid}`
-  return { table: name, rowid: sql.ref(rowid === undefined ? bare : (outer as TableTokens['outer'])(rowid)) }
+/** The full-text table of SQLite, which a statement names in a subquery, and what it knows the rows by. */
+function wordsOf ({ index: { name, fullText }, rowid }: Match, scope: TableScope) {
+  if (fullText === undefined || fullText.rowid === null) return undefined
+  return {
+    words: sql.id(name),
+    rowid: rowid === undefined ? reference(fullText.rowid, scope.name) : scope.qualified(rowid)
+  }
 }
 
 /** In boolean mode, because MyISAM's other mode leaves out words that half of the rows have. */
-function compileMatch (match: Match, { builder, operands: { left } }: Surroundings): Expression<SqlBool> {
-  if (match.index.fullText?.rowid === null) return against(match, left)
-  const { table, rowid } = wordsOf(match, builder)
-  return sql<SqlBool>`${rowid} in (select rowid from ${table} where ${table} match ${match.parameter})`
+function compileMatch (match: Match, { scope, operands: { left } }: Surroundings): Expression<SqlBool> {
+  const found = wordsOf(match, scope)
+  if (found === undefined) return against(match, left)
+  const { words, rowid } = found
+  return sql<SqlBool>`${rowid} in (select rowid from ${words} where ${words} match ${match.parameter})`
 }
 
 function against<T> ({ columns, parameter }: Match, left: Operands['left']): AliasableExpression<T> {
@@ -187,11 +179,12 @@ function against<T> ({ columns, parameter }: Match, left: Operands['left']): Ali
 }
 
 /** Higher for a better match. FTS5 ranks the best match lowest. */
-function compileRelevance (match: Match, builder: TableTokens): Expression<number> {
-  if (match.index.fullText?.rowid === null) return against(match, (column) => sql.ref(builder.outer(column)))
-  const { table, rowid } = wordsOf(match, builder)
-  const found = sql`select rowid as r, rank as k from ${table} where ${table} match ${match.parameter} limit -1`
-  return sql`(select -k from (${found}) where r = ${rowid})`
+function compileRelevance (match: Match, scope: TableScope): Expression<number> {
+  const found = wordsOf(match, scope)
+  if (found === undefined) return against(match, scope.qualified)
+  const { words, rowid } = found
+  const ranks = sql`select rowid as r, rank as k from ${words} where ${words} match ${match.parameter} limit -1`
+  return sql`(select -k from (${ranks}) where r = ${rowid})`
 }
 
 function compileComparison (condition: Comparison, { left, wrapping: wrappingOf }: Operands): Expression<SqlBool> {
@@ -328,14 +321,13 @@ const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
  * it can find first. The index of `on` is named because an optimizer may prefer the index of another condition, and
  * read rows that are related to others.
  */
-function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBool> {
+function compileExists (exists: Exists, scope: TableScope): Expression<SqlBool> {
   const { negated, offset, table, on, condition, index } = exists
   if (table.kind === 'view' || scope.usesLists === true) return compileInList(exists, scope)
-  const { outer, add } = scope
-  const other = (add as TableTokens['add'])(table, index)
+  const other = scope.add(table, index)
   // the column on the left decides the collation on SQLite
   const conditions: Array<Expression<unknown>> = on.map((pair) =>
-    other.relate(sql`${sql.ref(other.token(pair.other))} = ${sql.ref((outer as TableTokens['outer'])(pair.column))}`)
+    other.relate(sql`${other.column(pair.other)} = ${scope.qualified(pair.column)}`)
   )
   const { first, left } = findFirst(other, table, [condition])
   for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
@@ -350,13 +342,10 @@ function compileExists (exists: Exists, scope: ConditionScope): Expression<SqlBo
  * read a view without an index once for each row. So would this one inside another subquery, unless a derived table has
  * its rows, and on MySQL `is not true` for several columns that may be NULL, which `not (… is true)` becomes.
  */
-function compileInList (
-  { negated, offset, table, on, condition }: Exists,
-  { outer, add, isInner }: ConditionScope
-): Expression<SqlBool> {
-  const other = (add as TableTokens['add'])(table, undefined)
-  const own = on.map(({ column }) => sql.ref((outer as TableTokens['outer'])(column)))
-  const theirs = on.map((pair) => sql.ref(other.token(pair.other)))
+function compileInList ({ negated, offset, table, on, condition }: Exists, scope: TableScope): Expression<SqlBool> {
+  const other = scope.add(table, undefined)
+  const own = on.map(({ column }) => scope.qualified(column))
+  const theirs = on.map((pair) => other.column(pair.other))
   const { first, left } = findFirst(other, table, [condition])
   const where = left.every(isTrue)
     ? sql``
@@ -368,7 +357,7 @@ function compileInList (
   const from = sql`from ${other.from(first)}${where}${counted}${other.lock}`
   const names = on.map((_, index) => sql.id(`v${index}`))
   const derived = sql`select distinct ${sql.join(theirs.map((each, index) => sql`${each} as ${names[index]}`))} ${from}`
-  const rows = isInner === true && table.kind === 'view'
+  const rows = scope.isInner === true && table.kind === 'view'
     ? sql`select ${sql.join(names)} from (${derived}) as ${sql.id('d')}`
     : sql`select ${sql.join(theirs)} ${from}`
   return sql`(((${sql.join(own)}) in (${rows})) is true) = ${sql.raw(negated ? '0' : '1')}`
@@ -409,10 +398,10 @@ function insideTerms (
 export function orderTerms (
   order: readonly Order[],
   expressionOf: (term: Order) => Expression<unknown>,
-  rows?: TableTokens
+  rows?: TableScope
 ): Array<RawBuilder<unknown>> {
   const compiled = (term: Order): Expression<unknown> =>
-    isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableTokens) : expressionOf(term)
+    isRelevance(term.column) ? compileRelevance(term.column.match, rows as TableScope) : expressionOf(term)
   return order.flatMap((term) => {
     if (isInside(term)) return insideTerms(term, expressionOf(term) as AliasableExpression<Parameter>)
     const [value, direction] = [compiled(term), sql.raw(term.direction)]

@@ -2,7 +2,7 @@
  * Each value of `on` has a part of a UNION ALL that stops at the limit, because only the database knows which texts are
  * equal.
  */
-import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely'
+import { type AliasedExpression, type RawBuilder, sql } from 'kysely'
 import { OF_RESULT, type Column, type Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
@@ -11,11 +11,12 @@ import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from 
 import { type Cell, type Parameter, type Value, RELATED_TEXT, type Wrapping } from '../types/column-type.ts'
 import { integerType } from '../types/exact-numbers.ts'
 import { valueClassesOf } from '../types/value-classes.ts'
-import { type BuiltStatement, statementBuilder, type TableTokens } from './builder.ts'
+import { build, type BuiltStatement, join, reference } from './builder.ts'
 import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import { type Statement, type Template, withGuard } from './statement.ts'
+import { statementTables, type TableScope } from './table-scope.ts'
 
 /** Values of some rows, with the id by which their related rows are recognized. */
 export interface OnValues {
@@ -158,9 +159,9 @@ function describeFirst ({ table, parameters, limit, member, lock, isGuarded }: F
   const [{ other }] = member.on as [Pair]
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, 'mysql')
-  const tables = statementBuilder('mysql', tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables('mysql', tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
-  const value = sql.ref(tables.at(0).token(other)).as('v0')
+  const value = tables.at(0).column(other).as('v0')
   const related = selectRows(tables, cells, {
     table,
     index: index?.index,
@@ -168,7 +169,7 @@ function describeFirst ({ table, parameters, limit, member, lock, isGuarded }: F
     order: [{ column: other, direction: index?.direction ?? 'asc' }, ...order],
     engine: 'mysql'
   }).select([value, ...selectCells(tables, cells, 1)]).limit(limit)
-  const built = tables.build(withLock(related, locks))
+  const built = build(withLock(related, locks), 'mysql')
   return withFirstColumn(
     other,
     describeCells({ table, cells, conditions: [condition], engine: 'mysql', isGuarded }, built)
@@ -204,7 +205,7 @@ function buildPart ({ member, lock, isGuarded, parameters: [id, ...values] }: Pa
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, engine)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
@@ -212,18 +213,18 @@ function buildPart ({ member, lock, isGuarded, parameters: [id, ...values] }: Pa
   const idColumn = sql<Parameter>`${id}`.as('v0')
   if (member.kind === 'computed') {
     const selected = [idColumn, ...computedCells(member, engine, tables.at(0))]
-    return tables.build(selectRows(tables, cells, rows).select(selected))
+    return build(selectRows(tables, cells, rows).select(selected), engine)
   }
   const query = selectRows(tables, cells, { ...rows, order: member.order })
     .select([idColumn, ...selectCells(tables, cells, 1)])
     .limit(member.limit)
-  return tables.build(withLock(query, locks))
+  return build(withLock(query, locks), engine)
 }
 
 const computedCells = (
   { columns }: ComputedMember,
   engine: Engine,
-  table: TableTokens
+  table: TableScope
 ): Array<AliasedExpression<Parameter, string>> =>
   columns.map((column, index) => wrap(column.type.selected, compute(column, engine, table)).as(`v${index + 1}`))
 
@@ -304,7 +305,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   const { member } = plan
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
-  const tables = statementBuilder(engine, tablesIn(table, cells), { isAlone: false, isGuarded: plan.isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { isAlone: false, isGuarded: plan.isGuarded })
   const own = tables.at(0)
   const width = on.length + 1
   const operands = columnsOf(own)
@@ -312,7 +313,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
     const theirs = sql<Parameter>`${operands.left(pair.other)}${collationOf(pair)}`
     const parameters = plan.parameters.filter((_, position) => position % width === each + 1) as Value[]
     return [
-      sql`${theirs} = ${sql.ref(`k.v${each + 1}`)}`,
+      sql`${theirs} = ${reference(`v${each + 1}`, 'k')}`,
       // otherwise an optimizer may join the values to all rows of the view
       compileCondition({ kind: 'in', column: pair.other, negated: false, parameters }, own, {
         ...operands,
@@ -320,25 +321,26 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
       })
     ]
   })
-  const values = sql<object>`(${listValues(on, plan.parameters, engine)})`.as('k')
+  const values = sql`(${listValues(on, plan.parameters, engine)})`.as('k')
   const related = selectRows(tables, cells, {
     table,
     index: index?.index,
-    beside: { rows: values, on: sql<SqlBool>`${sql.join(pairs, sql` and `)}` },
+    beside: join('InnerJoin', values, sql.join(pairs, sql` and `)),
     conditions: [condition],
     engine
   })
-  const id = sql.ref<Parameter>('k.v0')
+  const id = reference('v0', 'k')
   if (member.kind === 'computed') {
-    return tables.build(related.select([id.as('v0'), ...computedCells(member, engine, own)]).groupBy(id))
+    return build(related.select([id.as('v0'), ...computedCells(member, engine, own)]).groupBy(id), engine)
   }
   const terms = termsOf(member.order, tables, cells, engine)
   const order = terms.length === 0 ? sql`` : sql` order by ${sql.join(terms)}`
   const number = sql<number>`row_number() over (partition by ${id}${order})`.as('rn')
   const rows = related.select([id.as('v0'), ...selectCells(tables, cells, 1), number])
   const names = sql.join([id, ...cells.cells].map((_, each) => sql.id(`v${each}`)))
-  return tables.build(
-    sql`select ${names} from ${rows} as ${sql.id('r')} where rn <= ${member.limit} order by v0, rn`
+  return build(
+    sql`select ${names} from ${rows} as ${sql.id('r')} where rn <= ${member.limit} order by v0, rn`,
+    engine
   )
 }
 

@@ -1012,7 +1012,7 @@ where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id`
 -- by words
 -- orders: {"verb":"update","data":{"status":"paid"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update (select `id` from `orders` as `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+update (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
 straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`
 set `orders`.`status` = ?;
 -- '"one"', 'paid'
@@ -1199,7 +1199,7 @@ where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id`
 -- orders: {"verb":"delete","filters":{"$match":{"columns":["note"],"text":"one"}}}
 
 delete `orders`
-from (select `id` from `orders` as `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+from (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
 straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`;
 -- '"one"'
 
@@ -1368,7 +1368,7 @@ set `given`.`v0` = `given_row`.`v1`;
 -- an update by words of a table with the name of an alias
 -- found: {"verb":"update","data":{"v0":"a"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update (select `code` from `found` as `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found_`
+update (select `code` from `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found_`
 straight_join `found` force index (`PRIMARY`) on `found`.`code` = `found_`.`code`
 set `found`.`v0` = ?;
 -- '"one"', 'a'
