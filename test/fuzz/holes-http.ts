@@ -65,17 +65,21 @@ const isKept = (value: unknown): boolean => typeof value === 'string'
   ? value.isWellFormed()
   : typeof value === 'boolean' || (Number.isInteger(value) && !Object.is(value, -0))
 
-/** A number of the database would be another one each time. */
-const withKeys = (data: any): unknown => Array.isArray(data)
-  ? data.map((row, index) => ({ ...row, id: row.id ?? 100 + index }))
-  : { ...data, id: data.id ?? 100 }
+/** A number of the database would be another one each time. `others`: what each row must have besides. */
+const withKeys = (data: any, others: object): unknown => Array.isArray(data)
+  ? data.map((row, index) => ({ ...others, ...row, id: row.id ?? 100 + index }))
+  : { ...others, ...data, id: data.id ?? 100 }
+
+/** Within the rules of all callers, who could not insert a row without it. */
+const LEVEL = { level: 2 }
 
 const replaced = (body: Body, places: readonly Place[], by: (place: Place, index: number) => unknown): Body =>
   places.reduce((changed, place, index) => withValue(changed, place.path, by(place, index)), body)
 
 function caseOf (table: FuzzTable, { json, second, third, callers }: Drawn): Case {
   const { dryRun, ...given } = readBody(json)
-  const body = given.verb === 'insert' ? { ...given, data: withKeys(given.data) } : given
+  const others = callers.every((caller) => caller === 'all') ? {} : LEVEL
+  const body = given.verb === 'insert' ? { ...given, data: withKeys(given.data, others) } : given
   const all = [...planWithHoles(body, { source: alone(table.catalog), limits }).every.places.values()]
   const every: readonly Body[] = [body, ...[second, third].map((picked) => withOthers(table, body, all, picked))]
   const shapeOf = (places: readonly Place[]): Shape => ({
