@@ -23,6 +23,9 @@ import { LIMITS } from './sql.ts'
 export const FOLDER = join(import.meta.dirname, '../plan/bodies')
 const DEFAULTS = { ...LIMITS, include: { levels: 3, members: 10 } }
 
+/** Characters of a message that are shown. */
+const LONG = 100
+
 interface Settings { readonly grant: Grant, readonly limits: PlanLimits & typeof DEFAULTS }
 
 function planOf (catalog: Catalog, verb: string, table: string, text: string, { grant, limits }: Settings): string {
@@ -43,7 +46,7 @@ function outcomeOf (...args: Parameters<typeof planOf>): string {
     if (!(error instanceof ServiceError)) throw error
     const { statusCode, code, details, message } = error
     const causes = details.map((each) => ` ${each.path}${each.message === message ? '' : ` (${each.message})`}`)
-    return `${statusCode} ${code}${causes.join()}: ${message}`
+    return `${statusCode} ${code}${causes.join()}: ${message.length > LONG ? `${message.slice(0, LONG)} …` : message}`
   }
 }
 

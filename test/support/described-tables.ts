@@ -40,12 +40,12 @@ function columnOf (line: string, server: ServerName, isView: boolean): { column:
     length: isTime ? null : size,
     bytes: isText && size !== null && kind === 'varchar' ? size * 4 : size,
     scale: isTime ? length === undefined ? 0 : Number(length) : scale === undefined ? null : Number(scale),
-    charset: isText ? 'utf8mb4' : null,
+    charset: isText || isJson ? 'utf8mb4' : null,
     srid: null,
     json: isJson
   }
   const { usual, other } = COLLATIONS[server]
-  const collation = facts.includes('other') ? other : usual
+  const collation = facts.includes('other') || isJson ? other : usual
   const text = facts.find((fact) => fact.startsWith('default '))?.slice(8)
   const defaultText = text === undefined || text === 'null' || facts.includes('computed')
     ? null
@@ -53,7 +53,7 @@ function columnOf (line: string, server: ServerName, isView: boolean): { column:
   const autoIncrement = facts.includes('auto_increment')
   const nullable = !facts.includes('not null') && !autoIncrement &&
     !(facts.includes('primary key') && server !== 'sqlite')
-  const generated = facts.includes('generated') || isView
+  const generated = facts.includes('generated')
   return {
     column: {
       name,
@@ -68,7 +68,9 @@ function columnOf (line: string, server: ServerName, isView: boolean): { column:
       ...server === 'sqlite' && { defaultSql: text ?? 'null' },
       ...facts.includes('touched') && { onUpdate: true as const },
       ...facts.includes('invisible') && { invisible: true as const },
-      ...server === 'sqlite' ? !isView && !autoIncrement && { collation } : isText && { charset: 'utf8mb4', collation },
+      ...server === 'sqlite'
+        ? !isView && !autoIncrement && { collation }
+        : (isText || isJson) && { charset: 'utf8mb4', collation },
       comment: ''
     },
     facts
@@ -99,9 +101,9 @@ function factsOf (lines: readonly string[], server: ServerName): TableFacts {
       ...facts
     })
   }
-  const addPrimary = (names: string[], isRowid = false): void => {
+  const addPrimary = (names: string[]): void => {
     primaryKey = names
-    if (!isRowid) addIndex(names, { name: 'PRIMARY', unique: true })
+    addIndex(names, { name: 'PRIMARY', unique: true })
   }
   const addForeign = (names: string[], referencedTable: string, referencedColumns: string[]): void => {
     foreignKeys.push({ name: `${name}_${names.join('_')}`, columns: names, referencedTable, referencedColumns })
@@ -125,7 +127,7 @@ function factsOf (lines: readonly string[], server: ServerName): TableFacts {
     else {
       const { column, facts } = columnOf(line, server, kind === 'view')
       columns.push(column)
-      if (facts.includes('primary key')) addPrimary([column.name], server === 'sqlite' && column.autoIncrement)
+      if (facts.includes('primary key')) addPrimary([column.name])
       if (facts.includes('unique')) addIndex([column.name], { unique: true })
       const [, parent = '', key = ''] = /^references (\w+) \((\w+)\)$/.exec(facts.at(-1) ?? '') ?? []
       if (parent !== '') addForeign([column.name], parent, [key])
@@ -148,9 +150,7 @@ function factsOf (lines: readonly string[], server: ServerName): TableFacts {
     triggers: { isComplete: true, list },
     columns,
     primaryKey,
-    uniqueKeys: primaryKey.length > 0 && !indexes.some((index) => index.name === 'PRIMARY')
-      ? [{ name: 'PRIMARY', columns: primaryKey }, ...uniqueKeys]
-      : uniqueKeys,
+    uniqueKeys,
     indexes,
     foreignKeys,
     checks: []
