@@ -33,8 +33,8 @@ const MARK = /^(?:\/\/.*\n)*\/\/ night: ./
 /** The time limit of a file in milliseconds: many times what the slowest takes, for a busy machine. */
 const TIMEOUT = 480_000
 
-/** Tests also wait for servers and for processes that they start. */
-const JOBS = Math.min(Math.ceil(2.5 * availableParallelism()), 10)
+/** Tests also wait for servers and for processes that they start; each process compiles and warms up for itself. */
+const JOBS = Math.min(2 * availableParallelism(), 10)
 
 const { values: options, positionals: named } = parseArgs({
   allowPositionals: true,

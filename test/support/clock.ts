@@ -16,6 +16,15 @@ export function movableClock (t: Ends): { pass (milliseconds: number): void } {
   return { pass: (milliseconds) => { passed += milliseconds } }
 }
 
+/** Stops the clock that measures durations until the test ends. Timers and the time of the day are as they were. */
+export function stoppedDurations (t: Ends): { pass (milliseconds: number): void } {
+  const { now } = performance
+  let at = performance.now()
+  performance.now = () => at
+  t.teardown(() => { performance.now = now })
+  return { pass: (milliseconds) => { at += milliseconds } }
+}
+
 /** Stops the time of the day until the test ends. Timers and `performance.now()` are as they were. */
 export function stoppedDate (t: Ends): { pass (milliseconds: number): void } {
   let now = Date.now()
