@@ -21,8 +21,8 @@ export const BodySchema = Type.Union([BODIES.select, BODIES.insert, BODIES.updat
 export const MemberSchema = bodyOf('member', 'Rows of another table, or aggregates of them.')
 
 /**
- * A member of `$some` or `$none` in filters. Checked by src/request/check-fields.ts, because filters have members at
- * any depth.
+ * A member of `$some` or `$none` in filters. Checked by src/request/check-members.ts, because filters have members
+ * at any depth.
  */
 export const RelatedSchema = bodyOf('related', 'Rows of another table that are related to the row.')
 

@@ -25,6 +25,12 @@ export interface Field {
   readonly expected?: string
   /** The fields that are not allowed together with it. */
   readonly excludes?: By<BodyPart, readonly string[]>
+  /** The fields that no member of `include` beside it has. */
+  readonly excludesOfMembers?: readonly string[]
+  /** It needs one of these fields beside it. */
+  readonly requires?: By<BodyPart, { readonly oneOf: readonly string[], readonly why?: string }>
+  /** It is there if this field is a list, and only then. */
+  readonly withList?: By<BodyPart, { readonly field: string, readonly why: string }>
   /** Besides the permission of its verb. */
   readonly needs?: By<Verb, Verb>
   /** The field of a select is answered behind the rows, so that a stream does not have it. */
@@ -168,8 +174,8 @@ const aggregatesOf = <T extends TSchema>(call: T, description: string) =>
   }))
 
 /**
- * The members of a row by name: rows of other tables. Checked by src/request/check-fields.ts, because members have
- * members.
+ * The members of a row by name: rows of other tables. Checked by src/request/check-members.ts, because members
+ * have members.
  */
 export interface Include { readonly [name: string]: Static<TObject<FieldsIn<'member'>>> }
 
@@ -249,6 +255,10 @@ export const ISOLATIONS = ['repeatableRead', 'serializable'] as const
 
 /** What a select with `groupBy` or `aggregates` does not have: fields for the rows of a table. */
 const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect']
+/** Groups use columns of members, which do not stand in the rows. */
+const NOT_OF_MEMBERS_OF_GROUPS = ['as', 'columns', 'limit', 'orderBy', 'aggregates']
+
+const returning = { oneOf: ['returning'], why: 'it is about the rows that the write returns' }
 
 /** In the order in which bodies and members have them. */
 export const FIELDS = {
@@ -288,7 +298,8 @@ export const FIELDS = {
         description: 'With a list in `data`: the columns of one unique key without nullable columns, in any order.'
       }))
     },
-    expected: 'a list of column names, not empty and without repeats'
+    expected: 'a list of column names, not empty and without repeats',
+    withList: { update: { field: 'data', why: 'the columns that find the row of each entry' } }
   },
   onConflict: {
     in: { insert: OnConflict },
@@ -301,7 +312,8 @@ export const FIELDS = {
         description: 'true, with onConflict: returns what became of each row as "outcomes", in the order of `data`: ' +
           'inserted, updated or unchanged. The rows are then written one by one.'
       }))
-    }
+    },
+    requires: { insert: { oneOf: ['onConflict'] } }
   },
   filters: {
     in: {
@@ -325,7 +337,7 @@ export const FIELDS = {
   orderBy: { in: { select: OrderBy, member: OrderBy }, expected: 'a string or a list of objects' },
   groupBy: {
     in: {
-      // repeats are found by src/request/check-fields.ts
+      // repeats are found by src/request/check-groups.ts
       select: Type.Optional(Type.Array(
         Type.Union([Type.String(), NamedGroup]),
         {
@@ -340,6 +352,7 @@ export const FIELDS = {
     expected: 'a list of column names, of parts of time such as {"month": {"$month": "<column>"}} and of columns of ' +
       'members such as {"country": {"<member>": "<column>"}}, not empty and without repeats',
     excludes: { select: NOT_OF_GROUPS },
+    excludesOfMembers: NOT_OF_MEMBERS_OF_GROUPS,
     isNoPage: true
   },
   aggregates: {
@@ -355,6 +368,7 @@ export const FIELDS = {
     expected: `an object of 1 to ${MAX_AGGREGATES} names (1 to 64 letters, digits and _), each with one function ` +
       'such as {"$sum": "<column>"} and optionally "filters"',
     excludes: { select: NOT_OF_GROUPS, member: ['as', 'columns', 'orderBy', 'limit', 'include'] },
+    excludesOfMembers: NOT_OF_MEMBERS_OF_GROUPS,
     isNoPage: true
   },
   having: {
@@ -363,7 +377,8 @@ export const FIELDS = {
         description: 'Selects groups, as filters select rows: by the columns of groupBy and the names of aggregates.'
       }))
     },
-    expected: 'an object of filters'
+    expected: 'an object of filters',
+    requires: { select: { oneOf: ['groupBy', 'aggregates'] } }
   },
   after: {
     in: {
@@ -397,6 +412,7 @@ export const FIELDS = {
   returning: {
     in: { insert: Returning, update: Returning, delete: Returning },
     expected: '"*", or a list of column names, not empty and without repeats',
+    excludesOfMembers: ['aggregates'],
     needs: { insert: 'select', update: 'select', delete: 'select' }
   },
   expect: {
@@ -419,6 +435,7 @@ export const FIELDS = {
       member: IncludeSchema
     },
     expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}',
+    requires: { insert: returning, update: returning, delete: returning },
     // as "returning", beside which it stands
     needs: { insert: 'select', update: 'select', delete: 'select' }
   },

@@ -9,7 +9,7 @@ import { at, internal, invalidBody, isBug, isServiceError, limitOutOfRange, Serv
 import { isObject } from '../json/exact-json.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
 import { createBodyCheck } from '../request/check-body.ts'
-import type { BodyLimits } from '../request/check-fields.ts'
+import type { BodyLimits } from '../request/check-members.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'

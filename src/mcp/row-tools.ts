@@ -12,7 +12,7 @@ import type { ServiceError } from '../errors.ts'
 import { executeAs } from '../in-process/calls.ts'
 import { pascalCase } from '../openapi/value-schema.ts'
 import { clampNumbers, createBodyCheck } from '../request/check-body.ts'
-import type { BodyLimits } from '../request/check-fields.ts'
+import type { BodyLimits } from '../request/check-members.ts'
 import { dataOf } from '../response/result.ts'
 import {
   type Arguments, type Call, describeArguments, holdsAnywhere, PATH, readArguments, refuse, type Tool, type ToolOptions

@@ -33,7 +33,7 @@ export function getColumn (
 }
 
 /**
- * Looks up `{"customer": {"land": "region"}}`, whose members are there (src/request/check-fields.ts). @returns the
+ * Looks up `{"customer": {"land": "region"}}`, whose members are there (src/request/check-groups.ts). @returns the
  * column and its place in the body. @throws COLUMN_NOT_FOUND
  */
 export function getRelatedColumn (

@@ -86,7 +86,7 @@ function requireOnes (members: readonly Member[], parent: Path): asserts members
 
 /**
  * `{"month": {"$month": "created_at"}}` or `{"country": {"customer": "country"}}`: each object has one key, and the
- * members are named (src/request/check-fields.ts).
+ * members are named (src/request/check-groups.ts).
  */
 function planNamed (
   entry: Exclude<NonNullable<SelectBody['groupBy']>[number], string>,

@@ -5,10 +5,9 @@ import { MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails } from '../errors.ts'
 import { findSyntaxError, hasMany, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import {
-  type BodyLimits, findAggregateError, findCombinationError, findFieldError, findIncludeError, findRelatedError,
-  type BodyKind, findUnused
-} from './check-fields.ts'
+import { findCombinationError } from './check-combinations.ts'
+import { type BodyKind, findFieldError } from './check-fields.ts'
+import { type BodyLimits, findInMembers } from './check-members.ts'
 
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
@@ -96,18 +95,6 @@ export function createBodyCheck (limits: BodyLimits, kindName: keyof typeof BODY
     const body = given as unknown as Body
     return findFieldError(given, { schema, verb, kind }) ?? findCombinationError(body) ?? findInMembers(body, limits)
   }
-}
-
-/** The body is valid otherwise. */
-function findInMembers (body: Body, limits: BodyLimits): ServiceError | undefined {
-  const error = (body.verb === 'insert' ? undefined : findRelatedError(body.filters, ['filters'], limits)) ??
-    (body.verb === 'select' && body.aggregates !== undefined ? findAggregateError(body.aggregates, limits) : undefined)
-  if (error !== undefined) return error
-  const isGrouped = body.verb === 'select' && (body.groupBy !== undefined || body.aggregates !== undefined)
-  const invalid = body.include === undefined
-    ? undefined
-    : findIncludeError(body.include, { limits, isReturned: body.verb !== 'select', isGrouped })
-  return invalid ?? (isGrouped ? findUnused(body) : undefined)
 }
 
 /** First its own fields, then each operation like the body of a request to its table. `most`: operations. */

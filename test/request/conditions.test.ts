@@ -1,5 +1,5 @@
 import t from 'tap'
-import { findRelatedError } from '../../src/request/check-fields.ts'
+import { findRelatedError } from '../../src/request/check-members.ts'
 
 const LIMITS = { depth: 32, conditions: 4 }
 const many = (count: number): object =>

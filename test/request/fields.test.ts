@@ -7,8 +7,17 @@ import { type Field, FIELDS, fieldsIn, type BodyPart } from '../../schemas/field
 /** The places whose fields a body of this place has. */
 const ofBody = (place: BodyPart): BodyPart[] => place === 'selectInTransaction' ? [place, 'select'] : [place]
 
-for (const [name, { in: places, excludes = {}, needs = {}, ...row }] of Object.entries<Field>(FIELDS)) {
+for (const [name, { in: places, excludes = {}, requires = {}, withList = {}, needs = {}, ...row }] of
+  Object.entries<Field>(FIELDS)) {
   t.test(name, async (t) => {
+    for (const [place, others] of [
+      ...Object.entries(requires).map(([place, { oneOf }]) => [place, oneOf] as const),
+      ...Object.entries(withList).map(([place, { field }]) => [place, [field]] as const)
+    ] as ReadonlyArray<readonly [BodyPart, readonly string[]]>) {
+      t.ok(places[place], place)
+      t.same(others.filter((each) => !(each in fieldsIn(place)) || each === name), [], `required in ${place}`)
+    }
+    t.same((row.excludesOfMembers ?? []).filter((each) => !(each in fieldsIn('member'))), [], 'excluded of members')
     for (const [place, names] of Object.entries(excludes) as Array<[BodyPart, string[]]>) {
       t.ok(places[place], place)
       const others = ofBody(place).flatMap((each) => Object.keys(fieldsIn(each)))

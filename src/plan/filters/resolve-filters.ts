@@ -22,7 +22,7 @@ import {
 // `$some` and `$none`: whether a row of another table is related to the row and passes filters of its own.
 
 /**
- * A row must satisfy all members, whose form has been checked (src/request/check-fields.ts). @throws INVALID_BODY,
+ * A row must satisfy all members, whose form has been checked (src/request/check-members.ts). @throws INVALID_BODY,
  * COLUMN_NOT_FOUND, INVALID_VALUE; TABLE_NOT_FOUND
  */
 function planRelated (members: unknown, scope: FilterScope, path: Path): Condition {

@@ -1,0 +1,75 @@
+/** Walks through the members of `$some` and `$none` at any depth of filters. */
+import type { Related } from '../../schemas/body.ts'
+import { COMBINATOR_FORMS, type CombinatorForm } from '../../schemas/filters.ts'
+import type { Path } from '../errors.ts'
+import { isObject, objectKeys } from '../json/exact-json.ts'
+
+const hasMembers = (form: CombinatorForm): boolean => form === 'members' || form === 'counted'
+
+const DOLLAR = 36
+
+export interface MembersVisitor<T> {
+  readonly visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined
+  /** How many conditions may follow. Each key, and each filter of a list, is one at least. */
+  remaining: number
+  /** Called with the path of one too many. */
+  readonly refuse?: (path: Path) => T
+}
+
+/**
+ * Calls `visit` with the members of each `$some` and `$none`, outer ones first, until it returns a value. `path`: the
+ * path of the filters, which is restored at the end. `depth`: the setting `limits.depth`; the planner refuses deeper
+ * filters.
+ */
+export function findMembers<T> (
+  filters: unknown,
+  path: Array<string | number>,
+  visitor: MembersVisitor<T>,
+  depth: number
+): T | undefined {
+  if (!isObject(filters) || depth < 0) return undefined
+  const keys = objectKeys(filters)
+  if (keys.length > visitor.remaining) return visitor.refuse?.([...path, keys[visitor.remaining] as string])
+  for (const key of keys) {
+    const form = key.charCodeAt(0) === DOLLAR ? COMBINATOR_FORMS.get(key) : undefined
+    if (form === undefined) {
+      visitor.remaining--
+      continue
+    }
+    const value = filters[key]
+    if (Array.isArray(value) && value.length > visitor.remaining) {
+      return visitor.refuse?.([...path, key, visitor.remaining])
+    }
+    let result = hasMembers(form) ? visitor.visit({ key, members: value, path: [...path, key] }) : undefined
+    if (result !== undefined) return result
+    for (const { steps, inner } of filtersIn(value, form)) {
+      if (result !== undefined) return result
+      path.push(key, ...steps)
+      result = findMembers(inner, path, visitor, depth - 1)
+      path.length -= steps.length + 1
+    }
+    if (result !== undefined) return result
+  }
+  return undefined
+}
+
+/** Whether filters are at most so many conditions of columns alone, as most are. */
+export function isPlain (filters: unknown, most = Infinity): boolean {
+  if (!isObject(filters)) return true
+  const keys = objectKeys(filters)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    if (key.charCodeAt(0) === DOLLAR && COMBINATOR_FORMS.has(key)) return false
+  }
+  return keys.length <= most
+}
+
+/** The filters in the value of a combinator, and the steps to them. */
+function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly steps: Path, readonly inner: unknown }> {
+  if (form === 'filters') return [{ steps: [], inner: value }]
+  if (form === 'list') return Array.isArray(value) ? value.map((inner, index) => ({ steps: [index], inner })) : []
+  if (!hasMembers(form) || !isObject(value)) return []
+  return Object.entries(value).map(([name, member]) =>
+    ({ steps: [name, 'filters'], inner: (member as Related | null)?.filters })
+  )
+}
