@@ -41,6 +41,8 @@ export abstract class ServiceError extends Error {
   declare retryAfter?: number
   /** Set on an INVALID_BODY or PERMISSION_DENIED that the catalog has caused (`lookAgain`). */
   declare mayBeNew?: true
+  /** Set on an INVALID_BODY that no other value of the field would avoid. */
+  declare refusesField?: true
   /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/foreign-keys.ts). */
   declare violated?: Violated
   /** For an import whose batches are committed one by one. */

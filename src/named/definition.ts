@@ -5,7 +5,7 @@ import type { Verb } from '../../schemas/grants.ts'
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
 import { type Grant, permissionsOn, requirePermissions } from '../access/grant.ts'
-import { type Detail, didYouMean, filtersRequired, isServiceError, type Path } from '../errors.ts'
+import { type Detail, didYouMean, filtersRequired, isServiceError, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/limits.ts'
@@ -242,31 +242,33 @@ class Reader {
    * Returns their path.
    */
   #checkForm (body: Record<string, unknown>): Path | undefined {
-    const detail = this.#findBodyError(body)
-    if (detail === undefined) return undefined
+    const error = this.#findBodyError(body)
+    if (error === undefined) return undefined
+    const detail = causeOf(error)
     const path = stepsOf(detail.path)
     const value = path.reduce<unknown>((tree, step) => isObject(tree) || Array.isArray(tree)
       ? (tree as Record<string, unknown>)[step]
       : undefined, body)
-    const isUnknown = /^"[^"]*" is not allowed/.test(detail.message)
-    if (path.includes('$param') || (contains(value, isParameter) && !isUnknown)) return undefined
+    const isOfParameter = contains(value, isParameter) && error.refusesField !== true
+    if (path.includes('$param') || isOfParameter) return undefined
     this.#refuse(['body', ...path], detail.message)
     return path
   }
 
   #checkBody (body: Record<string, unknown>): void {
-    const detail = this.#findBodyError(body)
-    if (detail !== undefined) this.#refuse(['body', ...stepsOf(detail.path)], detail.message)
+    const error = this.#findBodyError(body)
+    if (error === undefined) return
+    const { path, message } = causeOf(error)
+    this.#refuse(['body', ...stepsOf(path)], message)
   }
 
   /** Checks the body with values in place of the parameters that are fields. */
-  #findBodyError (body: Record<string, unknown>): Detail | undefined {
+  #findBodyError (body: Record<string, unknown>): ServiceError | undefined {
     const { limits } = this.#known
     const find = this.#options.table === undefined
       ? createOperationsCheck(limits, limits.operations)
       : createBodyCheck(limits)
-    const error = find(withStandIns(body))
-    return error && (error.details[0] ?? { path: '', message: error.message })
+    return find(withStandIns(body))
   }
 
   #pathOf (part: number): Path {
@@ -384,6 +386,8 @@ class Reader {
     if (!isGrouped) requireOf(body.include, [...path, 'include'])
   }
 }
+
+const causeOf = ({ details: [cause], message }: ServiceError): Detail => cause ?? { path: '', message }
 
 /** Deeper than JSON that a server stores. */
 const MAX_DEPTH = 200

@@ -6,7 +6,7 @@ import { MAX_CELLS, MAX_COLUMNS } from '../../schemas/limits.ts'
 import { at, filtersRequired, type Path, type ServiceError } from '../errors.ts'
 import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { findGroupsError } from './check-groups.ts'
-import { refuse } from './check-fields.ts'
+import { refuse, refuseField } from './check-fields.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -76,7 +76,7 @@ export function findConflict (
     const excluded = excludes?.find((name) => Object.hasOwn(fields, name))
     if (excluded !== undefined) {
       const word = isOfBody === true ? 'beside' : 'with'
-      return refuse([...path ?? [], excluded], `"${excluded}" is not allowed ${word} "${field}"`)
+      return refuseField([...path ?? [], excluded], `"${excluded}" is not allowed ${word} "${field}"`)
     }
     if (oneOf?.every((name) => (fields as Fields)[name] === undefined) === true) {
       return refuse([field], `"${field}" requires "${oneOf.join('" or "')}"${why === undefined ? '' : `: ${why}`}`)

@@ -39,7 +39,7 @@ export function findFieldError (given: Readonly<Record<string, unknown>>, checke
   const [field] = steps as [string]
   const place = [...path, ...steps]
   const { properties, required = [] } = schema
-  if (!Object.hasOwn(properties, field)) return refuse(place, describeUnknown(field, checked))
+  if (!Object.hasOwn(properties, field)) return refuseField(place, describeUnknown(field, checked))
   if (!Object.hasOwn(given, field)) {
     return verb !== undefined && field === 'filters'
       ? at(place, filtersRequired(verb))
@@ -163,3 +163,7 @@ function expectedOf (field: string, schema: TSchema): string {
 }
 
 export const refuse = (path: Path, message: string): ServiceError => at(path, invalidBody(message))
+
+/** INVALID_BODY for a field that may not stand there, whatever its value. */
+export const refuseField = (path: Path, message: string): ServiceError =>
+  Object.assign(refuse(path, message), { refusesField: true as const })

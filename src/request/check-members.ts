@@ -4,7 +4,7 @@ import { type Body, type Member, MemberSchema, RelatedSchema, type SelectBody } 
 import { type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { at, type Path, type ServiceError, tooManyConditions } from '../errors.ts'
 import { isObject, objectKeys } from '../json/exact-json.ts'
-import { findFieldError, refuse } from './check-fields.ts'
+import { findFieldError, refuse, refuseField } from './check-fields.ts'
 import { findConflict } from './check-combinations.ts'
 import { findFunctionError, findUnused } from './check-groups.ts'
 import { findMembers, isPlain, type MembersVisitor } from './related-members.ts'
@@ -89,7 +89,7 @@ function findIncludeError (
 ): ServiceError | undefined {
   const { levels, members } = checking.limits.include ?? { levels: 0, members: 0 }
   if (levels === 0 || members === 0) {
-    return refuse(path, '"include" is not allowed: the setting limits.include is 0')
+    return refuseField(path, '"include" is not allowed: the setting limits.include is 0')
   }
   if (level > levels) return refuse(path, `"include" can have at most ${levels} levels`)
   const names = objectKeys(include)
