@@ -39,7 +39,10 @@ export abstract class ServiceError extends Error {
   declare statement?: number
   /** Seconds after which a retry may succeed, if it is known. */
   declare retryAfter?: number
-  /** Set on an INVALID_BODY or PERMISSION_DENIED that the catalog has caused (`lookAgain`). */
+  /**
+   * The catalog has caused the refusal, so that the request may be valid by now (`lookAgain`). Always so of some codes,
+   * and set on other errors where they are made.
+   */
   declare mayBeNew?: true
   /** Set on an INVALID_BODY that no other value of the field would avoid. */
   declare refusesField?: true
@@ -54,13 +57,22 @@ ServiceError.prototype.details = Object.freeze([])
 /** Code -> status of every error below, for OpenAPI documents and tests. */
 export const catalogue = new Map<string, number>()
 
-function define<Args extends unknown[] = []> (code: string, status: number, message: string) {
+/** An error that is always caused by the catalog. */
+const BY_CATALOG = { mayBeNew: { value: true, writable: true } }
+
+function define<Args extends unknown[] = []> (
+  code: string,
+  status: number,
+  message: string,
+  properties: PropertyDescriptorMap = {}
+) {
   catalogue.set(code, status)
   // Only bugs capture a stack, because that costs more than the rest of a refusal.
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
   // createError appends arguments without a placeholder to the message, so they are dropped here.
   const placeholders = message.split('%').length - 1
   Object.defineProperty(Refusal, 'name', { value: ServiceError.name })
+  Object.defineProperties(Refusal.prototype, properties)
   return (...args: Args): ServiceError => {
     const refusal = new Refusal(...args.slice(0, placeholders).map(shorten) as Args)
     refusal.name = ServiceError.name
@@ -96,29 +108,38 @@ export const tooManyConditions = (most: number): ServiceError =>
 export const filtersRequired = define<[verb: string]>(
   'FILTERS_REQUIRED',
   400,
-  '%s requires "filters" that restrict the affected rows'
+  '%s requires "filters" that restrict the affected rows',
+  BY_CATALOG
 )
 const unknownColumn = define<[column: string, where: string, hint: string]>(
   'COLUMN_NOT_FOUND',
   400,
-  'Column "%s" does not exist in %s%s'
+  'Column "%s" does not exist in %s%s',
+  BY_CATALOG
 )
 /** `hint`: the end of the message, such as the name that may be meant (`didYouMean`). */
 export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
   unknownColumn(column, where, hint)
-export const invalidValue = define<[column: string, reason: string]>('INVALID_VALUE', 400, 'Column "%s": %s')
-export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s')
-export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s')
+export const invalidValue = define<[column: string, reason: string]>(
+  'INVALID_VALUE',
+  400,
+  'Column "%s": %s',
+  BY_CATALOG
+)
+export const valueNotAllowed = define<[reason: string]>('INVALID_VALUE', 400, '%s', BY_CATALOG)
+export const invalidOrderBy = define<[reason: string]>('INVALID_ORDER_BY', 400, '"orderBy" %s', BY_CATALOG)
 export const limitOutOfRange = define<[max: number]>('LIMIT_OUT_OF_RANGE', 400, '"limit" must be from 1 to %d')
 export const columnNotWritable = define<[column: string, reason: string]>(
   'COLUMN_NOT_WRITABLE',
   400,
-  'Column "%s" cannot be written: %s'
+  'Column "%s" cannot be written: %s',
+  BY_CATALOG
 )
 export const missingColumn = define<[columns: string]>(
   'MISSING_COLUMN',
   400,
-  '"data" is missing columns that have no default: %s'
+  '"data" is missing columns that have no default: %s',
+  BY_CATALOG
 )
 export const unauthenticated = define<[reason: string]>('UNAUTHENTICATED', 401, '%s')
 export const permissionDenied = define<[reason: string]>('PERMISSION_DENIED', 403, '%s')
@@ -136,7 +157,8 @@ export const databaseNotFound = (database: string, hint = ''): ServiceError => u
 const unknownTable = define<[table: string, database: string, hint: string]>(
   'TABLE_NOT_FOUND',
   404,
-  'Table "%s" does not exist in database "%s"%s'
+  'Table "%s" does not exist in database "%s"%s',
+  BY_CATALOG
 )
 export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
   unknownTable(table, database, hint)
@@ -180,7 +202,7 @@ export const unsupportedMediaType = define<[types: string]>(
   415,
   'Send the body in UTF-8, with the header Content-Type: %s'
 )
-export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value')
+export const notNullViolation = define('NOT_NULL_VIOLATION', 422, 'A column that is NOT NULL has no value', BY_CATALOG)
 export const checkViolation = define('CHECK_VIOLATION', 422, 'A CHECK constraint of the table refused the row')
 export const valueOutOfRange = define(
   'VALUE_OUT_OF_RANGE',
@@ -205,17 +227,19 @@ export const unreadableValue = define<[column: string, reason: string]>(
   422,
   'A row cannot be read: column "%s" %s'
 )
-export const notSupported = define<[reason: string]>('NOT_SUPPORTED', 422, '%s')
+export const notSupported = define<[reason: string]>('NOT_SUPPORTED', 422, '%s', BY_CATALOG)
 export const brokenDefinition = define(
   'BROKEN_DEFINITION',
   422,
-  'A definition in the database, such as a trigger, view or foreign key, names something that does not exist'
+  'A definition in the database, such as a trigger, view or foreign key, names something that does not exist',
+  BY_CATALOG
 )
 /** The same code, for a named request. */
 export const brokenRequest = define(
   'BROKEN_DEFINITION',
   422,
-  'The definition of this request does not fit the database; the log of the service has the reason'
+  'The definition of this request does not fit the database; the log of the service has the reason',
+  BY_CATALOG
 )
 export const rateLimited = define('RATE_LIMITED', 429, 'Too many requests: try again later')
 export const headersTooLarge = define('HEADERS_TOO_LARGE', 431, 'The path and the headers are larger than the limit')

@@ -83,6 +83,18 @@ t.test('every error has its code and status, and only bugs have a stack', async 
   }
 })
 
+t.test('what the catalog causes may be new: always for some codes, and for others where it is marked', async (t) => {
+  const made = Object.values(refusals).map((create) => (create as (...args: string[]) => errors.ServiceError)('a', 'b'))
+  const codes = made.filter((error) => error.mayBeNew === true).map(({ code }) => code)
+  t.same([...new Set(codes)].toSorted(), [
+    'BROKEN_DEFINITION', 'COLUMN_NOT_FOUND', 'COLUMN_NOT_WRITABLE', 'FILTERS_REQUIRED', 'INVALID_ORDER_BY',
+    'INVALID_VALUE', 'MISSING_COLUMN', 'NOT_NULL_VIOLATION', 'NOT_SUPPORTED', 'TABLE_NOT_FOUND'
+  ])
+  t.same(made.filter(({ code, mayBeNew }) => codes.includes(code) && mayBeNew !== true), [], 'whatever made them')
+  t.equal(mayBeNew(errors.invalidBody('a')).mayBeNew, true)
+  t.equal(mayBeNew(errors.invalidOrderBy('a')).mayBeNew, true)
+})
+
 t.test('messages contain what the client sent unchanged, and no arguments without a placeholder', async (t) => {
   t.equal(
     errors.columnNotFound('100%s %d %%', 'table "a%j"').message, 'Column "100%s %d %%" does not exist in table "a%j"'

@@ -183,12 +183,6 @@ interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
   look (): Promise<Catalog>
 }
 
-/** Refusals by what the catalog says of the tables, beside those that say so themselves (`mayBeNew`). */
-const BY_CATALOG: ReadonlySet<string> = new Set([
-  'TABLE_NOT_FOUND', 'COLUMN_NOT_FOUND', 'COLUMN_NOT_WRITABLE', 'MISSING_COLUMN', 'INVALID_VALUE', 'INVALID_ORDER_BY',
-  'FILTERS_REQUIRED', 'NOT_NULL_VIOLATION', 'NOT_SUPPORTED', 'BROKEN_DEFINITION'
-])
-
 /**
  * Plans, at once if the catalog is there and accepts the request. Before a request is refused by the catalog, this is
  * read once more, so that what is new in the database can be used, also where it took the place of something that is
@@ -221,12 +215,12 @@ async function planAgain<D extends Planning, T> (
   }
   for (let error = refusal, before = first; ;) {
     if (!isServiceError(error)) throw error
-    const isByCatalog = error.mayBeNew === true || BY_CATALOG.has(error.code)
-    const latest = isByCatalog ? await database.look().catch(() => before) : before
+    const { mayBeNew = false } = error
+    const latest = mayBeNew ? await database.look().catch(() => before) : before
     if (latest === before) {
       if (latest === undefined) throw error
       const { found, missing, tables } = latest
-      if (isByCatalog && found !== undefined) return await planBy(latest, found).catch(() => { throw error })
+      if (mayBeNew && found !== undefined) return await planBy(latest, found).catch(() => { throw error })
       if (missing === undefined) throw error
       try {
         await planBy(latest, new Map([...tables, ...missing]))
