@@ -13,10 +13,8 @@ import { describeTypes, findImportFormat, isGzip } from '../src/http/import-requ
 import type { NamedRequest } from '../src/named/definition.ts'
 import { lookOver } from '../src/json/exact-json.ts'
 import { parseBody } from '../src/request/check-body.ts'
-import {
-  BodyMemory, BodyReservation, isReadType, readBody, SMALL, weighBody, type Payload
-} from '../src/request/read-body.ts'
-import { inOwnTurn } from '../src/request/turns.ts'
+import { BodyMemory, BodyReservation, SMALL, weighBody, inOwnTurn } from '../src/request/body-budget.ts'
+import { isReadType, readBody, type Payload } from '../src/request/read-body.ts'
 import { bodyIncomplete, bodyTooLarge, invalidJson, overloaded, unsupportedMediaType } from '../src/errors.ts'
 
 const HAVE_BODIES: ReadonlySet<string> = new Set(['POST', 'QUERY'])

@@ -6,7 +6,7 @@ import { controlTable } from '../dialects/transaction-commands.ts'
 import type { Statement } from '../sql/statement.ts'
 import {
   DELETE_OLD, DELETED_AT_ONCE, INSERT_RESERVATION, SELECT_ANSWER, SELECT_ANSWER_ALONE, UPDATE_ANSWER
-} from '../sql/compile-write.ts'
+} from '../sql/key-statements.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { unknownType } from '../types/text.ts'
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { bodyIncomplete, bodyInPieces, bodyTooLarge, invalidRequest, overloaded } from '../errors.ts'
+import { type BodyReservation, weighBytes } from './body-budget.ts'
 
 // Bounds the small parts in which a body arrives: each takes Node about a microsecond, and its client six bytes.
 
@@ -8,92 +9,6 @@ const LEAST = 256
 
 /** How many bytes parts may count beyond their own, if nothing allows more: 4112 parts of one byte. */
 const MAX_PADDING = 1_048_576
-
-// The memory of request bodies that have been received, in part or in full, and have no response yet.
-
-/**
- * A budget in bytes. One principal holds at most half of the memory that the others leave free, so that none can use up
- * the whole. A body that needs more than the budget is accepted while nothing else is held, so that it is not refused
- * forever.
- */
-export class BodyMemory {
-  readonly #total: number
-  readonly #holders = new Map<string, number>()
-  /** In bytes. */
-  held = 0
-
-  constructor (total: number) {
-    this.#total = total
-  }
-
-  /** `ownBytes`: what the body holds already. False if the bytes do not fit. */
-  take (owner: string, ownBytes: number, bytes: number): boolean {
-    const before = this.#holders.get(owner) ?? 0
-    if (this.held !== ownBytes && (before + bytes) * 2 > this.#total - (this.held - before)) return false
-    this.held += bytes
-    this.#holders.set(owner, before + bytes)
-    return true
-  }
-
-  give (owner: string, bytes: number): void {
-    const rest = (this.#holders.get(owner) as number) - bytes
-    this.held -= bytes
-    if (rest === 0) this.#holders.delete(owner)
-    else this.#holders.set(owner, rest)
-  }
-}
-
-export class BodyReservation {
-  readonly #memory: BodyMemory
-  readonly owner: string
-  bytes = 0
-  #hasLeft = false
-
-  /** `owner`: the principal. */
-  constructor (memory: BodyMemory, owner: string) {
-    this.#memory = memory
-    this.owner = owner
-  }
-
-  /** Increases the reservation to `bytes`. Returns false if they do not fit. */
-  hold (bytes: number): boolean {
-    const more = bytes - this.bytes
-    if (more <= 0) return true
-    if (this.#hasLeft || !this.#memory.take(this.owner, this.bytes, more)) return false
-    this.bytes = bytes
-    return true
-  }
-
-  /** The response has ended, or the client has gone. */
-  get hasLeft (): boolean { return this.#hasLeft }
-
-  /** Frees all memory. Idempotent. */
-  leave (): void {
-    if (!this.#hasLeft && this.bytes > 0) this.#memory.give(this.owner, this.bytes)
-    this.#hasLeft = true
-  }
-}
-
-/** Bytes for each byte of a body: itself, its text, the texts of its values, the statement and its packet. */
-const PER_BYTE = 6
-/**
- * Bytes for each item of a list or object, and for each list and object. Numbers with their text and empty objects are
- * the largest.
- */
-const PER_ITEM = 72
-/** Bytes of a body whose items are not counted, and which takes no turn of its own (turns.ts). */
-export const SMALL = 16_384
-/** Bytes for each byte of a small body; only `[` can take more. */
-const PER_BYTE_OF_SMALL = 32
-
-const weighBytes = (length: number): number => length * (length <= SMALL ? PER_BYTE_OF_SMALL : PER_BYTE)
-
-/**
- * The memory that a body of so many bytes takes while its request runs, in bytes: an upper bound for ordinary bodies,
- * and about as much for the worst. `items`: commas and opening brackets.
- */
-export const weighBody = (length: number, items: number): number =>
-  weighBytes(length) + (length > SMALL ? items * PER_ITEM : 0)
 
 const PARAMETERS = /;\s*([^\s;="]+)\s*=\s*"?([^\s;"]*)/g
 
@@ -180,7 +95,7 @@ export function readBody (payload: Payload, { headers, limit, reservation }: {
   payload.resume()
 }
 
-// Reads on where a request is answered before its body has been read to its end.
+// Reads on where a response is sent before the body has been read to its end.
 
 /**
  * Limits for discarding the rest of a body: its size in bytes, and the total time and the time without a byte in
@@ -205,20 +120,20 @@ export function respondBeforeEnd (
   text: string,
   { bytes, time, pause: longest }: { readonly bytes: number, readonly time: number, readonly pause: number } = OF_BODY
 ): Readable {
-  const answer = new Readable({ read () {} })
-  answer.push(text)
+  const response = new Readable({ read () {} })
+  response.push(text)
   const end = (): void => {
     clearTimeout(whole)
     clearTimeout(pause)
     stop()
-    answer.push(null)
+    response.push(null)
   }
   const stop = discard(request, { onPart: () => { pause.refresh() }, onExcess: end }, bytes)
   const [whole, pause] = [setTimeout(end, time), setTimeout(end, longest)]
   request.unpipe() // a hook of the host app may have piped it into a stream that nobody reads
   request.once('end', end).once('error', end).once('close', end)
   if (request.destroyed) end() // the client has gone, and there is no further event
-  return answer
+  return response
 }
 
 /**

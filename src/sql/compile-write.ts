@@ -1,7 +1,5 @@
-import {
-  type Expression, type Generated, type OperationNodeSource, type RawBuilder, sql, type SqlBool
-} from 'kysely'
-import { type Column, KEYS_TABLE, type Table } from '../catalog/catalog.ts'
+import { type Expression, type OperationNodeSource, type RawBuilder, sql, type SqlBool } from 'kysely'
+import type { Column, Table } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { matchesIn } from '../plan/filters/match.ts'
@@ -13,8 +11,8 @@ import { bind, compileCondition, compileForm, findFirst } from './conditions.ts'
 import { locksOf } from './compile-select.ts'
 import { guardOf } from '../plan/guard.ts'
 import {
-  build, type BuiltStatement, type Change, deleteFrom, EVERY_ROW, queriesOn, reference, selectFrom, selection,
-  tableNamed, textOf, updateTable
+  build, type BuiltStatement, type Change, deleteFrom, EVERY_ROW, reference, selectFrom, selection, tableNamed,
+  updateTable
 } from './builder.ts'
 import { bare, type StatementTables, statementTables, type TableScope } from './table-scope.ts'
 
@@ -119,58 +117,4 @@ export function compileDelete (plan: DeletePlan, engine: Engine): BuiltStatement
   if (mustFind(plan, engine)) return build(sql`delete ${target} from ${joinFound(plan, tables)}`, engine)
   const query = deleteFrom(target).where(compileCondition(condition, tables.at(0)))
   return build(limit === undefined ? query : query.limit(limit), engine)
-}
-
-/** The most keys that one statement deletes. */
-export const DELETED_AT_ONCE = 1000
-
-const db = queriesOn<{
-  [KEYS_TABLE]: { k: Buffer; request: Buffer; answer: Buffer | null; created: Generated<string> }
-}>()
-
-/** Given when the statement runs. */
-const given = <T>(): RawBuilder<T> => sql<T>`${null}`
-
-/** Parameters: key, request. */
-export const INSERT_RESERVATION = onBoth((engine) =>
-  textOf(db.insertInto(KEYS_TABLE).values({ k: given<Buffer>(), request: given<Buffer>() }), engine)
-)
-
-/** Parameters: request, answer, key. */
-export const UPDATE_ANSWER = onBoth((engine) => {
-  const values = { request: given<Buffer>(), answer: given<Buffer>() }
-  return textOf(db.updateTable(KEYS_TABLE).set(values).where('k', '=', given<Buffer>()), engine)
-})
-
-const answer = db.selectFrom(KEYS_TABLE).select(['request as v0', 'answer as v1']).where('k', '=', given<Buffer>())
-
-/** Parameter: key. Waits for a transaction that holds the key; MariaDB has no FOR SHARE. */
-export const SELECT_ANSWER: Readonly<Record<Engine, string>> = {
-  mysql: textOf(answer.modifyEnd(sql`lock in share mode`), 'mysql'),
-  sqlite: textOf(answer, 'sqlite')
-}
-
-/** The same for a server without shared locks. */
-export const SELECT_ANSWER_ALONE = textOf(answer.modifyEnd(sql`for update`), 'mysql')
-
-const expired = db
-  .selectFrom(KEYS_TABLE)
-  .select('k')
-  .where('created', '<', sql<string>`datetime('now', '-' || ${null} || ' seconds')`)
-  .limit(sql.lit(DELETED_AT_ONCE))
-
-/** Parameter: age in seconds. */
-export const DELETE_OLD: Readonly<Record<Engine, string>> = {
-  mysql: textOf(
-    db
-      .deleteFrom(KEYS_TABLE)
-      .where('created', '<', sql<string>`current_timestamp - interval ${null} second`)
-      .limit(sql.lit(DELETED_AT_ONCE)),
-    'mysql'
-  ),
-  sqlite: textOf(db.deleteFrom(KEYS_TABLE).where('k', 'in', expired), 'sqlite')
-}
-
-function onBoth (textFor: (engine: Engine) => string): Readonly<Record<Engine, string>> {
-  return { mysql: textFor('mysql'), sqlite: textFor('sqlite') }
 }

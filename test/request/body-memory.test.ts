@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { lookOver } from '../../src/json/exact-json.ts'
-import { BodyMemory, BodyReservation, readBody, type Payload, weighBody } from '../../src/request/read-body.ts'
+import { BodyMemory, BodyReservation, weighBody } from '../../src/request/body-budget.ts'
+import { readBody, type Payload } from '../../src/request/read-body.ts'
 
 t.test('a caller holds at most half of what the others leave, and all is given back', async (t) => {
   const memory = new BodyMemory(1000)

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import t from 'tap'
-import { BodyMemory, BodyReservation, readBody } from '../../src/request/read-body.ts'
+import { BodyMemory, BodyReservation } from '../../src/request/body-budget.ts'
+import { readBody } from '../../src/request/read-body.ts'
 
 const read = (chunks: string[], limit: number, memory = 1_000_000): Promise<string> =>
   new Promise((resolve, reject) => readBody(

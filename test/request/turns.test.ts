@@ -1,7 +1,7 @@
 /** Bodies that are not small, in turns of the event loop. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { inOwnTurn } from '../../src/request/turns.ts'
+import { inOwnTurn } from '../../src/request/body-budget.ts'
 
 /** Durations are those that `work` says; a pause ends when the test calls `go`. */
 function ownTime (t: { teardown (end: () => void): void }) {
