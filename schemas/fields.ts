@@ -33,7 +33,7 @@ export interface Field {
   readonly withList?: By<BodyPart, { readonly field: string, readonly why: string }>
   /** Besides the permission of its verb. */
   readonly needs?: By<Verb, Verb>
-  /** The field of a select is answered behind the rows, so that a stream does not have it. */
+  /** The field of a select is in the response behind the rows, so that a stream does not have it. */
   readonly needsAllRows?: true
   /** The field makes a select a page already, or cannot be in one. */
   readonly isNoPage?: true
@@ -75,7 +75,7 @@ const ExpectMatches = expectOf(
   'hold.'
 )
 
-const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the answer and changes nothing.' }))
+const DryRun = Type.Optional(Type.Boolean({ description: 'true: returns the response and changes nothing.' }))
 
 const NULLS = '\\s+[Nn][Uu][Ll][Ll][Ss]\\s+([Ff][Ii][Rr][Ss][Tt]|[Ll][Aa][Ss][Tt])'
 const Direction = Type.String({ pattern: `^([Aa][Ss][Cc]|[Dd][Ee][Ss][Cc])(${NULLS})?$` })
@@ -383,7 +383,7 @@ export const FIELDS = {
   after: {
     in: {
       select: Type.Optional(Type.Union([Values(), Type.Null()], {
-        description: 'Returns the rows after a position: null for the first page, then `next` of the answer before.'
+        description: 'Returns the rows after a position: null for the first page, then `next` of the response before.'
       }))
     },
     expected: 'null or an object of column values',
@@ -417,7 +417,7 @@ export const FIELDS = {
   },
   expect: {
     in: {
-      select: expectOf('The number of rows in the answer, or its bounds, such as {"$gte": 1}.'),
+      select: expectOf('The number of rows in the response, or its bounds, such as {"$gte": 1}.'),
       update: ExpectMatches,
       delete: ExpectMatches
     },
@@ -461,7 +461,7 @@ export const FIELDS = {
       insert: DryRun,
       update: DryRun,
       delete: DryRun,
-      operations: Type.Optional(Type.Boolean({ description: 'Returns the same answer and changes nothing.' }))
+      operations: Type.Optional(Type.Boolean({ description: 'Returns the same response and changes nothing.' }))
     },
     // that of an insert shows no rows
     needs: { update: 'select', delete: 'select' }

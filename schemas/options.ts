@@ -116,14 +116,14 @@ export const DatabaseSchema = Type.Object({
     minimum: 1000,
     maximum: 1_073_741_824,
     default: 50_331_648,
-    description: 'largest answer, in bytes'
+    description: 'largest response, in bytes'
   })),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'interval between readings of the catalog')),
   keyLifetime: Type.Optional(Type.Integer({
     minimum: 1000,
     maximum: 2_592_000_000,
     default: 86_400_000,
-    description: 'lifetime of answers to idempotency keys, in milliseconds'
+    description: 'lifetime of responses to idempotency keys, in milliseconds'
   })),
   setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
     default: [],
@@ -240,15 +240,15 @@ export const LimitsSchema = Type.Partial(Type.Object({
     minimum: 2_097_152,
     maximum: 1_099_511_627_776,
     default: 67_108_864,
-    description: 'maximum memory of answers that are built or sent, in bytes'
+    description: 'maximum memory of responses that are built or sent, in bytes'
   }),
   bodyMemory: Type.Integer({
     minimum: 4_194_304,
     maximum: 1_099_511_627_776,
     default: 134_217_728,
-    description: 'maximum memory of request bodies not answered yet, in bytes'
+    description: 'maximum memory of request bodies without a response yet, in bytes'
   })
-}), { ...closed, default: {}, description: 'limits of requests and answers' })
+}), { ...closed, default: {}, description: 'limits of requests and responses' })
 
 export const RateLimitSchema = Type.Object({
   max: Type.Integer({ minimum: 1, description: 'maximum requests of a token in a window' }),
@@ -355,7 +355,7 @@ export const OptionsSchema = Type.Object({
     Type.Boolean({ default: true, description: 'spans of requests, if OpenTelemetry is set up' })
   ),
   serverTiming: Type.Optional(
-    Type.Boolean({ default: false, description: 'header Server-Timing in answers' })
+    Type.Boolean({ default: false, description: 'header Server-Timing in responses' })
   ),
   requestLog: Type.Optional(Type.Boolean({ default: false, description: 'log line for each request' })),
   metrics: Type.Optional(Type.Boolean({ default: false, description: 'whether metrics are collected' }))

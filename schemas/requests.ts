@@ -44,7 +44,7 @@ const NamedRequestSchema = Type.Object({
   maxAge: Type.Optional(Type.Integer({
     minimum: 1,
     maximum: 86_400,
-    description: 'seconds for which an answer to GET may be used again'
+    description: 'seconds for which a response to GET may be used again'
   })),
   parameters: Type.Optional(Type.Record(Type.String({ pattern: REQUEST_NAME }), ParameterSchema, {
     additionalProperties: false,

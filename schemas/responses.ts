@@ -5,7 +5,7 @@ import { Type, type TProperties, type TSchema } from '@sinclair/typebox'
 const Always = (value: boolean) => Type.Boolean({ enum: [value] })
 const Count = (description: string) => Type.Integer({ format: 'int32', minimum: 0, description })
 
-const answer = <Data extends TProperties>(data: Data, description: string) =>
+const response = <Data extends TProperties>(data: Data, description: string) =>
   Type.Object({ success: Always(true), data: Type.Object(data) }, { description })
 
 /** A value in a row of `groupBy` and `aggregates`, whatever the table. */
@@ -24,17 +24,17 @@ export const GroupValueSchema = Type.Union([
 
 /** With groups. `value`: the schema of a value in `rows`, or a reference to one. */
 export const groupsResponse = (value: TSchema) =>
-  answer({
+  response({
     rows: Type.Array(Type.Object({}, {
       additionalProperties: value,
       description: 'The columns of groupBy, then the aggregates, by their names.'
     })),
-    count: Count('Rows in this answer.'),
+    count: Count('Rows in this response.'),
     next: Type.Optional(Type.Unsafe<number | null>({
       type: ['integer', 'null'],
       description: 'The next offset, for a request with `offset`. Null if no row follows.'
     }))
-  }, 'The answer to a select with groupBy or aggregates.')
+  }, 'The response to a select with groupBy or aggregates.')
 
 /** The fields that the response to any write may have. */
 const written = {
@@ -46,12 +46,12 @@ const written = {
   )
 }
 
-export const ANSWERS = {
-  select: answer({
+export const RESPONSES = {
+  select: response({
     rows: Type.Array(
       Type.Record(Type.String(), Type.Unknown(), { description: 'Column to value, in the order asked for.' })
     ),
-    count: Count('Rows in this answer.'),
+    count: Count('Rows in this response.'),
     next: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Integer(), Type.Null()], {
       description:
         'Where the next page begins, for a request with `after` or `offset`: to be sent back as the same field. ' +
@@ -62,8 +62,8 @@ export const ANSWERS = {
       minimum: 0,
       description: 'Rows that the filters select, for a request with `total`.'
     }))
-  }, 'The answer to a select.'),
-  insert: answer({
+  }, 'The response to a select.'),
+  insert: response({
     inserted: Count('Rows added.'),
     updated: Type.Optional(Count('Rows that existed and were changed, for a request with `onConflict`.')),
     unchanged: Type.Optional(Count('Rows that existed and were not changed, for a request with `onConflict`.')),
@@ -76,20 +76,20 @@ export const ANSWERS = {
       description: 'What became of each row of `data`, for a request with `outcomes`.'
     })),
     ...written
-  }, 'The answer to an insert.'),
-  update: answer(
+  }, 'The response to an insert.'),
+  update: response(
     { updated: Count('Rows changed; one that had the values already is none.'), ...written },
-    'The answer to an update.'
+    'The response to an update.'
   ),
-  delete: answer({ deleted: Count('Rows removed.'), ...written }, 'The answer to a delete.')
+  delete: response({ deleted: Count('Rows removed.'), ...written }, 'The response to a delete.')
 } as const
 
-export const OperationsAnswer = answer({
+export const OperationsResponseSchema = response({
   results: Type.Array(Type.Unsafe<object>({ type: 'object', additionalProperties: true }), {
-    description: 'The data of the answer to each operation, in the same order.'
+    description: 'The data of the response to each operation, in the same order.'
   }),
   dryRun: Type.Optional(Always(true))
-}, 'The answer to several operations.')
+}, 'The response to several operations.')
 
 export const RefusalSchema = Type.Object({
   success: Always(false),

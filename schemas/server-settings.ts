@@ -84,7 +84,7 @@ export const ServerSchema = Type.Partial(Type.Object({
   }),
   workers: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Literal('auto')], {
     default: 1,
-    description: 'processes that answer requests; auto: one for each available core'
+    description: 'processes that handle requests; auto: one for each available core'
   }),
   prefix: Type.String({
     pattern: '^(/[A-Za-z0-9._~-]+)*$',

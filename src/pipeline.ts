@@ -20,7 +20,7 @@ import { createStreamRows, type StreamFormat } from './response/csv-ndjson-rows.
 import { guardedFirst } from './sql/statement.ts'
 import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
-import { answerIn, createSink, executePlan } from './verbs/execute.ts'
+import { respondIn, createSink, executePlan } from './verbs/execute.ts'
 import { createPlan, verbs } from './verbs/index.ts'
 import type { NamedPlans } from './verbs/operations.ts'
 import { planStream } from './verbs/select.ts'
@@ -121,14 +121,14 @@ async function respondInTransaction (request: PipelineRequest, plan: Plan): Prom
   let rows = 0
   const work = async (tx: Transaction): Promise<string | Buffer> => {
     record?.attempted(tx.attempt)
-    const result = await answerIn(tx, {
+    const result = await respondIn(tx, {
       plan,
       database,
       maxBytes: maxBytesOf(request),
       pendingWrite: { grant, body, references: named?.standIns.values, dryRun, named: named?.name }
     })
     rows = result.rows
-    return result.answer
+    return result.response
   }
   record?.compiled()
   const response = await transactOnce(

@@ -47,7 +47,7 @@ export function describeFirstContact ({ address, prefix, tables, grants, docs }:
 
 /** `{customers,orders}`. In paths, names are percent-encoded. */
 function describeTables (names: readonly string[] | undefined): string {
-  if (names === undefined) return '{table}  (the database has not answered yet)'
+  if (names === undefined) return '{table}  (the database has not been read yet)'
   const shown = names.slice(0, MAX_TABLES).map(encodeURIComponent).join(',')
   if (names.length === 0) return '{table}  (there are no tables)'
   return names.length > MAX_TABLES ? `{${shown},…}  (${names.length} tables)` : `{${shown}}`

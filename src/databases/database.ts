@@ -50,7 +50,7 @@ export interface PendingWrite {
   /** The named request that has the body. */
   readonly named?: string | undefined
   /** The response that the client will get. */
-  readonly answer: string | Buffer
+  readonly response: string | Buffer
   readonly dryRun: boolean
 }
 

@@ -165,7 +165,7 @@ async function attemptAgain<T> (
   first: StaleAttempt
 ): Promise<T> {
   for (let stale = first, count = 2; ; count++) {
-    rejectKnownBroken(database, stale)
+    refuseKnownBroken(database, stale)
     await database.refresh()
     try {
       return await attempt(stale)
@@ -239,6 +239,6 @@ async function planAgain<D extends Planning, T> (
 }
 
 /** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
-export function rejectKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
+export function refuseKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
   if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
 }

@@ -110,15 +110,15 @@ const PATIENCE = 2000
 /** The most waiting requests for all keys of a database. */
 const MAX_WAITING = 1000
 /** Maximum size of a stored response, in bytes. */
-const MAX_ANSWER = 2 ** 20
+const MAX_RESPONSE = 2 ** 20
 
 interface Once {
-  readonly answer: string | Buffer
+  readonly response: string | Buffer
   /** An earlier request has done the work. */
   readonly isReplayed: boolean
 }
 
-interface Done { readonly request: Buffer, readonly answer: string | Buffer }
+interface Done { readonly request: Buffer, readonly response: string | Buffer }
 
 /** The keys of one database that requests of this process are using. */
 export class KeysInUse {
@@ -154,7 +154,7 @@ export class KeysInUse {
 
   end (reservation: Reservation, once: Once | undefined): void {
     const name = reservation.key.toString('latin1')
-    this.#running.get(name)?.resolve(once && { request: reservation.request(), answer: once.answer })
+    this.#running.get(name)?.resolve(once && { request: reservation.request(), response: once.response })
     this.#running.delete(name)
   }
 }
@@ -162,10 +162,10 @@ export class KeysInUse {
 const inProgress = (): ServiceError => withRetryAfter(idempotencyInProgress(), 1000)
 
 /** @throws IDEMPOTENCY_KEY_REUSED */
-async function replay ({ request, answer }: Done, reservation: Reservation): Promise<Once> {
+async function replay ({ request, response }: Done, reservation: Reservation): Promise<Once> {
   await reservation.complete?.()
   if (!request.equals(reservation.request())) throw idempotencyKeyReused()
-  return { answer, isReplayed: true }
+  return { response, isReplayed: true }
 }
 
 interface OnceOptions {
@@ -201,12 +201,12 @@ async function runInTransaction (
       async (tx) => {
         const done = await reserveKey(tx, dialect, reservation)
         if (done !== undefined) return await replay(done, reservation)
-        const answer = await work(tx)
-        if (answer.length > MAX_ANSWER) {
-          throw resultTooLarge(`a response with an Idempotency-Key may have ${MAX_ANSWER} bytes`)
+        const response = await work(tx)
+        if (response.length > MAX_RESPONSE) {
+          throw resultTooLarge(`a response with an Idempotency-Key may have ${MAX_RESPONSE} bytes`)
         }
-        await tx.run(updateAnswer[dialect.engine](reservation.request(), Buffer.from(answer), reservation.key))
-        return { answer, isReplayed: false }
+        await tx.run(updateAnswer[dialect.engine](reservation.request(), Buffer.from(response), reservation.key))
+        return { response, isReplayed: false }
       },
       transaction
     )
@@ -214,7 +214,7 @@ async function runInTransaction (
     if ((error as ServiceError).code !== outcomeUnknown().code) throw error
     // the connection was lost during COMMIT, so the table shows whether it succeeded
     const done = await dialect
-      .transaction((tx) => findAnswer(tx, dialect, reservation), {
+      .transaction((tx) => findResponse(tx, dialect, reservation), {
         ...transaction,
         client: undefined
       })
@@ -232,7 +232,7 @@ async function reserveKey (tx: Transaction, dialect: Dialect, reservation: Reser
   } catch (error) {
     if ((error as ServiceError).code !== 'UNIQUE_VIOLATION') throw toReservationError(error)
   }
-  const done = await findAnswer(tx, dialect, reservation)
+  const done = await findResponse(tx, dialect, reservation)
   // not found because it was just deleted
   return done ?? await reserveKey(tx, dialect, reservation)
 }
@@ -247,12 +247,12 @@ class StoredAnswer extends RowCounter {
 
   override row (values: ReadonlyArray<DriverValue | null>): undefined {
     super.row(values)
-    const [request, answer] = values.map((value) => Buffer.from(value as Uint8Array ?? '')) as [Buffer, Buffer]
-    this.done = { request, answer }
+    const [request, response] = values.map((value) => Buffer.from(value as Uint8Array ?? '')) as [Buffer, Buffer]
+    this.done = { request, response }
   }
 }
 
-async function findAnswer (tx: Transaction, dialect: Dialect, { key }: Reservation): Promise<Done | undefined> {
+async function findResponse (tx: Transaction, dialect: Dialect, { key }: Reservation): Promise<Done | undefined> {
   const stored = new StoredAnswer()
   await tx.run(selectAnswer(dialect, key), stored)
   return stored.done
@@ -311,8 +311,8 @@ export async function transactOnce (
   const reservation: Reservation = reading === undefined
     ? reserve()
     : { key: reserve().key, request: () => reserve(reading.bodyHash()).request(), complete: reading.complete }
-  const { answer, isReplayed } = await runOnce({ dialect, keysInUse, reservation, transaction }, work)
+  const { response, isReplayed } = await runOnce({ dialect, keysInUse, reservation, transaction }, work)
   database.keyCleanUp.noteUse()
   if (isReplayed) request.onReplay?.()
-  return answer
+  return response
 }

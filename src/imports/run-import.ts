@@ -26,7 +26,7 @@ import type { RequestLimits } from '../plan/limits.ts'
 import { requireUndoable, mayMoveNew } from '../plan/write-options.ts'
 import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { answerIn } from '../verbs/execute.ts'
+import { respondIn } from '../verbs/execute.ts'
 import { createPlan, createPlanOfRows, refuseView } from '../verbs/index.ts'
 import { type Batch, BatchReader, MAX_BYTES } from './batch-reader.ts'
 import { type CsvCells, CsvParser, findColumns, readCells, SEPARATORS } from './csv-parser.ts'
@@ -248,7 +248,7 @@ export class Import {
   async #writeIn (tx: Transaction, batch: Batch, plan: Plan): Promise<string | Buffer> {
     const { access: { database, grant } } = this.#request
     try {
-      return (await answerIn(tx, { plan, database, maxBytes: database.resultLimit })).answer
+      return (await respondIn(tx, { plan, database, maxBytes: database.resultLimit })).response
     } catch (error) {
       throw toStale(placed(nameTables(error, grant, database), batch), plan)
     }
@@ -278,10 +278,10 @@ export class Import {
     }
   }
 
-  #note ({ rows, lastLine }: Batch, answer: string | Buffer): void {
+  #note ({ rows, lastLine }: Batch, response: string | Buffer): void {
     this.#rows += rows.length
     this.#line = lastLine
-    const { data } = JSON.parse(answer.toString()) as { readonly data: Partial<Counts> }
+    const { data } = JSON.parse(response.toString()) as { readonly data: Partial<Counts> }
     for (const name of ['inserted', 'updated', 'unchanged'] as const) this.#counts[name] += data[name] ?? 0
   }
 

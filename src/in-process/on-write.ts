@@ -13,8 +13,8 @@ import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, toReadable, toWritable, withDetails, withReason,
   writeRefused
 } from '../errors.ts'
-import { answerIn, type PlanToAnswer } from '../verbs/execute.ts'
-import { rejectKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
+import { respondIn, type PlanToRespond } from '../verbs/execute.ts'
+import { refuseKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { authorizeAndPlan } from '../pipeline.ts'
 import { isOneStatement, lockRows, requireUndoable } from '../plan/write-options.ts'
@@ -81,7 +81,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     const plan = isLocked ? lockRows(made) : made
     if (dryRun && plan.verb !== 'select') requireUndoable(plan.table, '')
     const pendingWrite = isHooked ? { grant: access.grant, body, dryRun } : undefined
-    const request: PlanToAnswer = {
+    const request: PlanToRespond = {
       plan,
       database,
       maxBytes: database.resultLimit,
@@ -95,8 +95,8 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
         TRAITS[database.dialect.engine].undoesRefused &&
         (pendingWrite === undefined || database.onWrite === undefined))
     try {
-      const { answer } = isAtomic ? await answerIn(tx, request) : await tx.nested((part) => answerIn(part, request))
-      return readResponse(answer, plan, bigints)
+      const { response } = isAtomic ? await respondIn(tx, request) : await tx.nested((part) => respondIn(part, request))
+      return readResponse(response, plan, bigints)
     } catch (error) {
       throw refuseStale(toStale(nameTables(error, access.grant, database), plan))
     }
@@ -105,7 +105,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
   /** The error of a request, which makes the function run again if its tables differ from the catalog. */
   const refuseStale = (error: unknown): unknown => {
     if (!(error instanceof StaleAttempt)) return error
-    rejectKnownBroken(database, error)
+    refuseKnownBroken(database, error)
     onStale(error)
     return before === undefined ? databaseUnavailable() : toUnresolved(database, error, before.tables)
   }
@@ -192,7 +192,7 @@ export function createWriteHook (
   limits: RequestLimits,
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
-  return async ({ tx, grant, database, plan, body, references, answer, dryRun, named }) => {
+  return async ({ tx, grant, database, plan, body, references, response, dryRun, named }) => {
     let stale: StaleCatalog | undefined
     const tables = new WeakMap<object, string>()
     const onStale = ({ stale: { reason, missing } }: StaleAttempt): void => {
@@ -206,7 +206,7 @@ export function createWriteHook (
       })
     const execute: Calls['execute'] = (request) => noteTable(request, calls.execute(request))
     const load: Calls['load'] = (request, source) => noteTable(request, calls.load(request, source))
-    const result = readResponse(answer, plan, 'bigint')
+    const result = readResponse(response, plan, 'bigint')
     const { data, filters } = plainValue(body, references) as { data?: unknown; filters?: unknown }
     try {
       await onWrite({

@@ -102,7 +102,7 @@ export function readField (
 }
 
 function readPosition (value: unknown, wrong: (reason: string) => ServiceError): unknown {
-  if (value !== null && !isObject(value)) throw wrong('expected null or a position, such as "next" of an answer')
+  if (value !== null && !isObject(value)) throw wrong('expected null or a position, such as "next" of a response')
   return value
 }
 

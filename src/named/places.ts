@@ -2,7 +2,7 @@
 import {
   COMBINATOR_FORMS, type CombinatorForm, type FilterOperator, findTooDeep, type OperandForm, OPERATORS
 } from '../../schemas/filters.ts'
-import { ANSWERS } from '../../schemas/responses.ts'
+import { RESPONSES } from '../../schemas/responses.ts'
 import { didYouMean, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { Placeholder } from '../plan/holes.ts'
@@ -107,25 +107,25 @@ function tryToRead (read: () => unknown, path: Path, { refuse }: Pick<Finder, 'r
   }
 }
 
-/** A reference must lead to something that an earlier operation can answer. */
+/** A reference must lead to something that an earlier operation can respond with. */
 function requireBack (value: unknown, path: Path, finder: Finder): void {
   const { operation, operations = [], refuse } = finder
   if (operation === undefined) return
   tryToRead(() => {
     const target = readReference(value, operation, path)
     if (target === undefined || !isDeadEnd(operations[target.operation], target.steps)) return
-    refuse(path, `"$ref" leads to nothing in any answer of operation ${target.operation}`)
+    refuse(path, `"$ref" leads to nothing in any response of operation ${target.operation}`)
   }, path, finder)
 }
 
-/** Whether no answer of the operation has these steps. What it lacks of its form has lines of its own. */
+/** Whether no response of the operation has these steps. What it lacks of its form has lines of its own. */
 function isDeadEnd (operation: unknown, [field, , column]: readonly string[]): boolean {
   if (!isObject(operation) || field === undefined) return false
   const { verb, columns, returning, include, groupBy, aggregates } = operation
-  const answer = Object.hasOwn(ANSWERS, String(verb)) ? ANSWERS[verb as keyof typeof ANSWERS] : undefined
-  if (answer === undefined) return false
+  const response = Object.hasOwn(RESPONSES, String(verb)) ? RESPONSES[verb as keyof typeof RESPONSES] : undefined
+  if (response === undefined) return false
   const isRows = field === 'rows'
-  if (!Object.hasOwn(answer.properties.data.properties, field)) return true
+  if (!Object.hasOwn(response.properties.data.properties, field)) return true
   if (isRows && verb !== 'select' && returning === undefined) return true
   const shown = verb === 'select' ? columns : returning
   const isGrouped = groupBy !== undefined || aggregates !== undefined

@@ -1,7 +1,7 @@
 /** One path for all databases and tables, with a union of the verbs. */
 import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
-import { ANSWERS } from '../../schemas/responses.ts'
+import { RESPONSES } from '../../schemas/responses.ts'
 import { VERBS, type Verb } from '../../schemas/grants.ts'
 import { mediaTypeOf, STREAM_FORMATS } from '../http/stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
@@ -60,7 +60,7 @@ function routeSchema (operationId: string): Schema {
     tags: ['rows'],
     params,
     body: { oneOf: VERBS.map((verb) => withoutNames(requestOfAny(verb))) },
-    response: { ...routeResponse({ anyOf: VERBS.map((verb) => ANSWERS[verb]) }), ...Object.fromEntries(refusals) }
+    response: { ...routeResponse({ anyOf: VERBS.map((verb) => RESPONSES[verb]) }), ...Object.fromEntries(refusals) }
   }
 }
 
@@ -121,7 +121,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
   })
   const schemas = verbs.flatMap((verb): Array<[string, Schema]> => [
     [requestName(NAME, verb), requestOfAny(verb)],
-    [responseName(NAME, verb), ANSWERS[verb]]
+    [responseName(NAME, verb), RESPONSES[verb]]
   ])
   const document = new Members()
   document.add({

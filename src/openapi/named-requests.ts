@@ -1,6 +1,6 @@
 /** One path for each that the caller may call, with the schemas of its columns. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import { ANSWERS } from '../../schemas/responses.ts'
+import { RESPONSES } from '../../schemas/responses.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Column } from '../catalog/catalog.ts'
 import { inPieces, type LongWork, PART } from '../in-pieces.ts'
@@ -116,7 +116,7 @@ const positionSchema = (columns: readonly Column[]): Schema =>
   objectOf(columns.map((column) => [column.name, shownSchema(column)]))
 
 function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
-  const { data } = ANSWERS[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
+  const { data } = RESPONSES[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
   const properties = data.properties as Readonly<Record<string, Schema>>
   const rows = plan.verb === 'select' ? plan : plan.returning
   const fields = Object.entries(properties).flatMap(([name, schema]): Array<readonly [string, Schema]> => {

@@ -9,7 +9,7 @@ import {
 } from '../../schemas/fields.ts'
 import { MAX_ROWS } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { ANSWERS, groupsResponse, GroupValueSchema, OperationsAnswer } from '../../schemas/responses.ts'
+import { RESPONSES, groupsResponse, GroupValueSchema, OperationsResponseSchema } from '../../schemas/responses.ts'
 import { mayUse } from '../access/grant.ts'
 import type { Table } from '../catalog/catalog.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
@@ -137,7 +137,7 @@ const VALUE = 'GroupValue'
 const GROUPS_RESPONSE = 'GroupsResponse'
 
 function responseSchema ({ name, table, verbs }: Subject, verb: Verb): Schema {
-  const { data: { properties, ...data }, ...rest } = ANSWERS[verb].properties as Record<string, any>
+  const { data: { properties, ...data }, ...rest } = RESPONSES[verb].properties as Record<string, any>
   const { rows, next, ...others } = properties as Record<string, Schema>
   const position = hasPositions(table) ? [refTo(`${name}Position`)] : []
   const ofTable = {
@@ -148,7 +148,7 @@ function responseSchema ({ name, table, verbs }: Subject, verb: Verb): Schema {
     }),
     ...(verb === 'insert' && { id: insertedId(table) })
   }
-  return { ...ANSWERS[verb], properties: { ...rest, data: { ...data, properties: { ...others, ...ofTable } } } }
+  return { ...RESPONSES[verb], properties: { ...rest, data: { ...data, properties: { ...others, ...ofTable } } } }
 }
 
 /**
@@ -277,7 +277,7 @@ export function operationSchemas (
       ],
       { required }
     ),
-    [OPERATIONS_RESPONSE]: OperationsAnswer,
+    [OPERATIONS_RESPONSE]: OperationsResponseSchema,
     [OPERATION]: typed.length === 0
       ? unionByVerb(verbs, operationName)
       : { anyOf: [...typed.map(([name]) => name), ...verbs.map((verb) => operationName(verb))].map(refTo) },

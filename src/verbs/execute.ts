@@ -85,7 +85,7 @@ async function withForeignKeyChecks (runner: Runner, plan: Plan, running: Promis
   return result
 }
 
-export interface PlanToAnswer {
+export interface PlanToRespond {
   readonly plan: Plan
   readonly database: Database
   /** Bytes that the response may have. */
@@ -98,21 +98,21 @@ export interface PlanToAnswer {
 }
 
 /** Also calls the hook for writes. @throws the errors of runIn and of the hook */
-export async function answerIn (
+export async function respondIn (
   tx: Transaction,
-  { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToAnswer
+  { plan, database, maxBytes, budget = database.budget, record, pendingWrite }: PlanToRespond
 ): Promise<{
-  readonly answer: string | Buffer
+  readonly response: string | Buffer
   readonly rows: number
 }> {
   const sink = createSink(plan, budget, maxBytes)
   try {
     const result = await runIn(tx, { plan, database, sink, record })
-    const answer = verbs[plan.verb].respond(plan, result, sink)
+    const response = verbs[plan.verb].respond(plan, result, sink)
     if (pendingWrite !== undefined && plan.verb !== 'select') {
-      await database.onWrite?.({ tx, plan, database, answer, ...pendingWrite })
+      await database.onWrite?.({ tx, plan, database, response, ...pendingWrite })
     }
-    return { answer, rows: result[verbs[plan.verb].counts] }
+    return { response, rows: result[verbs[plan.verb].counts] }
   } finally {
     sink?.drop()
   }

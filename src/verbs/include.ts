@@ -26,7 +26,7 @@ const COMMA = 0x2c
 
 /** The rows of a list follow each other. */
 class ListSink implements RowSink {
-  readonly #answer: ResponseSink
+  readonly #response: ResponseSink
   readonly #lists: RelatedLists
   readonly members: JsonRows
   readonly #output = new Output()
@@ -47,26 +47,26 @@ class ListSink implements RowSink {
   /** The number of rows of the running statement. */
   count = 0
 
-  constructor (member: ListMember, lists: RelatedLists, answer: ResponseSink) {
-    this.#answer = answer
+  constructor (member: ListMember, lists: RelatedLists, response: ResponseSink) {
+    this.#response = response
     this.#lists = lists
     this.members = new JsonRows(cellsOf(member))
-    this.#output.maxBytes = answer.maxBytes
+    this.#output.maxBytes = response.maxBytes
     this.#most = member.kind === 'many' ? member.limit : 1
   }
 
-  get maxBytes (): number { return this.#answer.maxBytes }
+  get maxBytes (): number { return this.#response.maxBytes }
 
   get full (): boolean {
     const { length } = this.#output
     const { size } = this.members
-    this.#answer.hold(length - this.#bytes, size - this.#memory)
+    this.#response.hold(length - this.#bytes, size - this.#memory)
     this.#bytes = length
     this.#memory = size
-    return this.#answer.full
+    return this.#response.full
   }
 
-  overflow (): void { this.#answer.overflow() }
+  overflow (): void { this.#response.overflow() }
 
   expect (isValue: boolean): void {
     this.#isValue = isValue
@@ -188,13 +188,13 @@ export function withReturnedMembers (
  * Writes the rows of the response too. Returns the number of rows that were read. @throws the errors of the session and
  * of the response
  */
-export async function readMembers (runner: Runner, answer: ResponseSink, lock?: RowLock): Promise<number> {
-  if (answer.rows.lists.size === 0) return 0
+export async function readMembers (runner: Runner, response: ResponseSink, lock?: RowLock): Promise<number> {
+  if (response.rows.lists.size === 0) return 0
   const sinks: ListSink[] = []
   try {
-    const rows = await readLists({ runner, answer, lock, sinks }, answer.rows)
-    answer.insertLists()
-    if (answer.refusal !== undefined) throw answer.refusal
+    const rows = await readLists({ runner, response, lock, sinks }, response.rows)
+    response.insertLists()
+    if (response.refusal !== undefined) throw response.refusal
     return rows
   } finally {
     for (const sink of sinks) sink.free()
@@ -203,17 +203,17 @@ export async function readMembers (runner: Runner, answer: ResponseSink, lock?: 
 
 interface Reading {
   readonly runner: Runner
-  readonly answer: ResponseSink
+  readonly response: ResponseSink
   readonly lock: RowLock
   /** Takes the sinks, whose memory must be freed. */
   readonly sinks: ListSink[]
 }
 
 async function readLists (reading: Reading, members: JsonRows): Promise<number> {
-  const { answer, sinks } = reading
+  const { response, sinks } = reading
   let rows = 0
   for (const [{ member }, related] of members.lists) {
-    const sink = new ListSink(member, related, answer)
+    const sink = new ListSink(member, related, response)
     sinks.push(sink)
     const { lists } = related
     for (let from = 0; from < lists.length; from += STEP) {
@@ -275,7 +275,7 @@ async function readFirst (
   return sink.count < most ? [] : values.filter(({ id }) => !sink.hasAll(lists[id] as RelatedList))
 }
 
-async function read ({ runner, answer, sink }: ReadingList, statement: Statement): Promise<void> {
+async function read ({ runner, response, sink }: ReadingList, statement: Statement): Promise<void> {
   await runner.runStatement(statement, sink)
-  if (answer.refusal !== undefined) throw answer.refusal
+  if (response.refusal !== undefined) throw response.refusal
 }

@@ -22,7 +22,7 @@ import { inOperation } from '../request/check-body.ts'
 import type { MemoryBudget, ResponseBudget } from '../response/budget.ts'
 import { dataOf, respondToOperations } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
-import { answerIn } from './execute.ts'
+import { respondIn } from './execute.ts'
 import { createPlan, refuseView } from './index.ts'
 
 interface PlannedOperation {
@@ -159,7 +159,7 @@ async function inStage<T> (
 export class Results {
   readonly #maxBytes: number
   readonly #budget: ResponseBudget
-  readonly #answers: Array<string | Buffer> = []
+  readonly #responses: Array<string | Buffer> = []
   /** References lead to them. */
   readonly #parsed = new Map<number, unknown>()
   #bytes = 0
@@ -180,13 +180,13 @@ export class Results {
     return this.#budget.after(this.#bytes)
   }
 
-  get answers (): ReadonlyArray<string | Buffer> {
-    return this.#answers
+  get responses (): ReadonlyArray<string | Buffer> {
+    return this.#responses
   }
 
   /** @throws RESULT_TOO_LARGE, OVERLOADED */
-  add (answer: string | Buffer): void {
-    const size = Buffer.byteLength(answer)
+  add (response: string | Buffer): void {
+    const size = Buffer.byteLength(response)
     if (size > this.room) {
       throw resultTooLarge(
         `the response would be larger than ${this.#maxBytes} bytes; request fewer rows, or name fewer "columns"`
@@ -194,7 +194,7 @@ export class Results {
     }
     if (!this.#budget.take(size, this.#bytes + size)) throw overloaded()
     this.#bytes += size
-    this.#answers.push(answer)
+    this.#responses.push(response)
   }
 
   drop (): void {
@@ -209,7 +209,7 @@ export class Results {
 
   #resultOf (index: number): unknown {
     if (!this.#parsed.has(index)) {
-      this.#parsed.set(index, parseExactJson(dataOf(this.#answers[index] as string | Buffer).toString()))
+      this.#parsed.set(index, parseExactJson(dataOf(this.#responses[index] as string | Buffer).toString()))
     }
     return this.#parsed.get(index)
   }
@@ -263,7 +263,7 @@ class OperationsRun {
     const { database, body, client, consistency, record, named } = this.#request
     const { isolation = 'repeatableRead', dryRun = false } = body
     record?.compiled()
-    const answer = await transactOnce(
+    const response = await transactOnce(
       {
         ...this.#request,
         path: named === undefined ? undefined : pathOfNamed(named.name),
@@ -282,7 +282,7 @@ class OperationsRun {
       throw this.#place(error)
     })
     record?.executed(this.#rows)
-    return answer
+    return response
   }
 
   /** COMMIT has refused a statement of the operation. */
@@ -305,7 +305,7 @@ class OperationsRun {
     this.#starts = []
     try {
       for (const index of this.#planned.keys()) await this.#run(tx, index, results)
-      return respondToOperations(results.answers, dryRun)
+      return respondToOperations(results.responses, dryRun)
     } finally {
       results.drop()
     }
@@ -323,14 +323,14 @@ class OperationsRun {
           ...named?.standIns.values ?? [],
           ...Array.from(targets, ([given, target]) => [given, results.find(target)] as const)
         ])
-      const { answer, rows } = await answerIn(tx, {
+      const { response, rows } = await respondIn(tx, {
         plan: targets.size === 0 ? operation.plan : bindOrReplan(operation, references, results),
         database,
         maxBytes: results.room,
         budget: results.budget,
         pendingWrite: { grant, body, references, dryRun, named: named?.name }
       })
-      results.add(answer)
+      results.add(response)
       this.#rows += rows
     } catch (error) {
       if (error instanceof ServiceError && error.statusCode < 500) {

@@ -94,7 +94,7 @@ export function planStream (
   { limit = EVERY_ROW, limits }: { readonly limit?: number | undefined; readonly limits: PlanLimits }
 ): SelectPlan {
   const { page, read: _read, ...plan } = select.plan({ ...body, limit: Math.min(limit, EVERY_ROW) }, source, limits)
-  rejectLists(plan.members ?? [], ['include'])
+  refuseLists(plan.members ?? [], ['include'])
   // a stream does not say where the next page begins
   return Object.freeze({
     ...plan,
@@ -103,7 +103,7 @@ export function planStream (
 }
 
 /** Lists need statements of their own for many rows at a time. */
-function rejectLists (members: readonly Member[], path: Path): void {
+function refuseLists (members: readonly Member[], path: Path): void {
   for (const member of members) {
     const memberPath = [...path, member.name]
     if (member.kind !== 'one') {
@@ -115,7 +115,7 @@ function rejectLists (members: readonly Member[], path: Path): void {
         ))
       )
     }
-    rejectLists(member.members, [...memberPath, 'include'])
+    refuseLists(member.members, [...memberPath, 'include'])
   }
 }
 

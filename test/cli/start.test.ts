@@ -70,7 +70,7 @@ t.test('only the first databases and tables are listed, and what is not known is
     ...at, tables: new Map([['empty', []], ['down', undefined]]), grants: [everything]
   })
   t.match(none, '/rows/empty/{table}  (there are no tables)\n')
-  t.match(none, '/rows/down/{table}  (the database has not answered yet)\n')
+  t.match(none, '/rows/down/{table}  (the database has not been read yet)\n')
   t.notMatch(none, 'curl')
 })
 

@@ -448,7 +448,7 @@ t.test('a reference in operations leads to an earlier one', async (t) => {
     [0, '/row/0/id'], [0, '/rows/0/n'], [0, '/inserted'], [1, '/rows/0/id'], [1, '/id'], [2, '/rows/0/n']
   ] as const) {
     t.same(leads(earlier[index], `/0${steps}`), [
-      'requests.r.body.operations.1.filters.id: "$ref" leads to nothing in any answer of operation 0'
+      'requests.r.body.operations.1.filters.id: "$ref" leads to nothing in any response of operation 0'
     ], `${index} ${steps}`)
   }
   for (const [index, steps] of [
