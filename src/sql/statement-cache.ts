@@ -23,7 +23,7 @@ import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { haveGuard } from '../plan/guard.ts'
-import { Slot, type Template, type Statement, withGuard } from './statement.ts'
+import { Slot, type Template, type Statement } from './statement.ts'
 
 /** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
@@ -281,11 +281,20 @@ export function compileStatement (
 ): Statement {
   const { key, values } = keyOf(plan)
   const template = findTemplate(plan, { counts, key, engine }, describe)
+  const filled = { ...template, parameters: fill(template, values) }
+  const statement = template.isSearch === true ? { ...filled, textPath: matchesIn(plan.condition)[0]?.path } : filled
+  return template.isGuardable === true ? addSecondForm(statement, plan, engine, counts) : statement
+}
+
+function addSecondForm (
+  statement: Statement,
+  plan: CompiledPlan,
+  engine: Engine,
+  counts: StatementCounts
+): Statement {
   const guarded = (): Statement => compileStatement({ ...plan, isGuarded: true }, engine, counts)
-  // a write that fails half way cannot be undone
-  if (template.isGuardable === true && isChange(plan) && !factsOf(plan.table).hasTransactions) return guarded()
-  const statement = withGuard({ ...template, parameters: fill(template, values) }, guarded)
-  return template.isSearch === true ? { ...statement, textPath: matchesIn(plan.condition)[0]?.path } : statement
+  // without transactions, a write that fails half way cannot be undone
+  return isChange(plan) && !factsOf(plan.table).hasTransactions ? guarded() : { ...statement, guarded }
 }
 
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {
