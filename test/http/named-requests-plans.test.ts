@@ -284,6 +284,7 @@ await onEachEngine(t, 'named requests are planned', {
     for (const set of sets) t.match((await of('many', set)).planned, 1)
     t.equal((await of('many', sets[1] as object)).planned, 0, 'the second one is kept')
     t.equal((await of('many', sets[0] as object)).planned, 1, 'the first one is not')
+    t.equal((await of('many', sets[0] as object)).planned, 0, 'and is kept again')
   })
 
   await t.test('they are planned again when the table has changed', async (t) => {
