@@ -15,7 +15,7 @@ import type { Parameter, SqlTemplate } from '../types/column-type.ts'
 import { build, type BuiltStatement, EVERY_ROW, reference, type Select, selectFrom } from './builder.ts'
 import { type AggregateScope, compute, locksOf, ownValues, selectRows, withLock } from './compile-select.ts'
 import { compileCondition, compileForm, isTrue, type Operands, orderTerms, wrap } from './conditions.ts'
-import { statementTables, type TableScope } from './table-scope.ts'
+import { statementTables, type TableScope, unlike } from './table-scope.ts'
 
 /**
  * `select <columns>, <aggregates> from <table> [left join <table> on …] where … group by … having … order by … limit
@@ -104,8 +104,7 @@ const countingVisible = (each: ComputedColumn, condition: Condition): ComputedCo
  */
 function createAlias (tables: readonly Table[]): (index: number) => string {
   const columns = tables.flatMap((table) => baseTable(table).columnList)
-  let prefix = 'v'
-  while (columns.some(({ name }) => name.toLowerCase().startsWith(prefix))) prefix += '_'
+  const prefix = unlike(columns.map(({ name }) => name), 'v')
   return (index) => `${prefix}${index}`
 }
 

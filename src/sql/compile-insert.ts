@@ -22,7 +22,7 @@ import { bind, compileCondition } from './conditions.ts'
 import { type BatchConflict, changedColumns, type RowBatch } from './row-batches.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
-import { onlyTable, type TableScope } from './table-scope.ts'
+import { onlyTable, type TableScope, unlike } from './table-scope.ts'
 
 type Sql = RawBuilder<unknown>
 
@@ -111,7 +111,7 @@ const COMMENT = /\/\*|\*\//
 function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScope): Sql {
   const { key, identity, written, within } = conflict
   const { column, qualified: stored } = scope
-  const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
+  const alias = unlike([table.name], 'given')
   const usesAlias = table.traits?.upsert !== 'values' && ![...key, ...written].some(({ name }) => COMMENT.test(name))
   const given = (each: Column): Sql => usesAlias
     ? sql`/*!80019 ${reference(each.name, alias)} */ /*M!100700 values(${column(each)}) */`
@@ -259,7 +259,7 @@ export function compileRowsOfValues (
 /** The names of the columns are in a row of the union that it does not have. */
 function describeRows ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engine: Engine): Template {
   const { qualified } = onlyTable(engine, table)
-  const alias = table.name.toLowerCase() === 'given' ? 'given_row' : 'given'
+  const alias = unlike([table.name], 'given')
   const all = [...key, ...columns]
   const given = (column: Column): Expression<unknown> => reference(`v${all.indexOf(column)}`, alias)
   const names = sql.join(all.map((_, index) => sql`null as ${sql.id(`v${index}`)}`))

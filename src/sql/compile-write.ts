@@ -14,7 +14,7 @@ import {
   build, type BuiltStatement, type Change, deleteFrom, EVERY_ROW, reference, selectFrom, selection, tableNamed,
   updateTable
 } from './builder.ts'
-import { bare, type StatementTables, statementTables, type TableScope } from './table-scope.ts'
+import { bare, type StatementTables, statementTables, type TableScope, unlike } from './table-scope.ts'
 
 /** It names the table, because an upsert also has the columns of the given row. */
 export function newValue ({ column, parameter, operator }: Assignment, scope: TableScope): Expression<Parameter> {
@@ -49,7 +49,7 @@ export function compileUpdate (plan: UpdatePlan, engine: Engine): BuiltStatement
  * as `insert or ignore into log`. Kysely has it for inserts only.
  */
 const targetOf = ({ name, hasConflictClause }: Table): OperationNodeSource =>
-  hasConflictClause === true ? sql`or abort ${tableNamed(name)} as ${sql.id(name)}` : tableNamed(name)
+  hasConflictClause === true ? sql`or abort ${tableNamed(name)}` : tableNamed(name)
 
 /** On SQLite, whose `is not` also compares NULL. */
 export const differs = (stored: Expression<unknown>, value: Expression<unknown>): RawBuilder<SqlBool> =>
@@ -96,7 +96,7 @@ function joinFound (
 ): RawBuilder<unknown> {
   const scope = tables.at(0)
   const key = findSearchKey(table) as readonly Column[]
-  const alias = table.name.toLowerCase() === 'found' ? 'found_' : 'found'
+  const alias = unlike([table.name], 'found')
   const { first, left } = findFirst(scope, table, [condition])
   const selections = key.map(({ name }) => selection(name, scope.isGuarded ? scope.name : undefined))
   let rows = selectFrom(tables.from(0, undefined, first), { selections })

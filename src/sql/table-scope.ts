@@ -47,6 +47,12 @@ export interface StatementTables {
   readonly relate: Relate
 }
 
+/** An alias, or what numbered aliases begin with, that the service may use beside names of the catalog. */
+export function unlike (names: readonly string[], alias: string): string {
+  const pattern = new RegExp(`^${alias}\\d*$`, 'i')
+  return names.some((name) => pattern.test(name)) ? unlike(names, `${alias}_`) : alias
+}
+
 /** In a subquery on one table alone. */
 export const bare: TableScope['column'] = (column) => reference(column.name)
 
@@ -70,9 +76,13 @@ export function statementTables (
   const own = isAlone ? tables[0]?.name : undefined
   const { namesIndexes } = TRAITS[engine]
   const relate: Relate = namesIndexes ? (equality) => equality : rarely
-  // no alias may have the name of the table
-  const prefix = own !== undefined && /^t\d+$/i.test(own) ? 't_' : 't'
+  const names = own === undefined ? [] : [own]
+  const [prefix, firstPrefix] = [unlike(names, 't'), unlike(names, 'g')]
   const nameOf = (index: number): string => index === 0 && own !== undefined ? own : `${prefix}${index}`
+  const named = (index: number): OperationNodeSource => {
+    const table = tableNamed((tables[index] as Table).name)
+    return index === 0 && own !== undefined ? table : table.as(nameOf(index))
+  }
   const at = (index: number): TableScope => {
     const name = nameOf(index)
     const qualified: TableScope['column'] = (column) => reference(column.name, name)
@@ -82,24 +92,21 @@ export function statementTables (
   // Kysely has neither hints nor STRAIGHT_JOIN
   const fromFirst = (index: number, { where, key, index: unique }: FirstFound): OperationNodeSource => {
     const { name, indexes } = baseTable(tables[index] as Table)
-    const { name: alias, qualified } = at(index)
-    const found = `g${index}`
+    const { qualified } = at(index)
+    const found = `${firstPrefix}${index}`
     const pairs = key.map((column) => sql`${qualified(column)} = ${reference(column.name, found)}`)
     // an order by relevance needs the index of words
     const words = indexes.filter(({ fullText }) => fullText !== undefined)
     const hint = sql`force index (${sql.join([unique, ...words].map((each) => sql.id(each.name)))})`
     const keys = sql`select ${sql.join(key.map(bare))} from ${tableNamed(name)} where ${where} limit ${EVERY_ROW}${lock}`
-    return sql`((${keys}) as ${sql.id(found)} straight_join ${tableNamed(name)} as ${sql.id(alias)} ${hint} on ${
+    return sql`((${keys}) as ${sql.id(found)} straight_join ${named(index)} ${hint} on ${
       sql.join(pairs, sql` and `)})`
   }
   const from: StatementTables['from'] = (index, forced, first) => {
     if (first !== undefined) return fromFirst(index, first)
-    const table = tableNamed((tables[index] as Table).name)
-    const isForced = forced !== undefined && namesIndexes
-    if (index === 0 && own !== undefined && forced === undefined) return table
+    if (forced === undefined || !namesIndexes) return named(index)
     // Kysely has no hints
-    const hint = isForced ? sql` force index (${sql.id(forced.name)})` : sql``
-    return table.as(sql`${sql.id(nameOf(index))}${hint}`)
+    return sql`${named(index)} force index (${sql.id(forced.name)})`
   }
   const add: TableScope['add'] = (table, forced) => {
     const index = tables.push(table) - 1

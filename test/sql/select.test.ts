@@ -89,7 +89,7 @@ t.test('pages and counts', async (t) => {
     after: { at: '2026-01-01T00:00:00', id: 5 },
     limit: 10
   }, indexed)
-  t.equal(page.sql, 'select `tenant` as `v0`, `at` as `v1`, `id` as `v2` from `items` as `items` force index (`c0`) ' +
+  t.equal(page.sql, 'select `tenant` as `v0`, `at` as `v1`, `id` as `v2` from `items` force index (`c0`) ' +
     "where `tenant` = '?' and " +
     '((`at` < ? or `at` is null) or (`at` = ? and `id` < ?)) order by `items`.`at` desc, `items`.`id` desc limit ?')
   t.strictSame(page.parameters, [7n, '2026-01-01 00:00:00', '2026-01-01 00:00:00', 5n, 11])

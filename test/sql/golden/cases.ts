@@ -38,7 +38,7 @@ const refused = (each: Case, count = 1): Case =>
 const onSqlite = (each: Case): Case => ({ ...each, only: 'sqlite' })
 
 const guarded = (each: Case): Case =>
-  ({ ...each, grant: { ...TENANTS, computed: OF_TENANT }, isGuarded: true, only: 'mysql' })
+  ({ ...each, grant: { ...TENANTS, computed: OF_TENANT, g0: OF_TENANT }, isGuarded: true, only: 'mysql' })
 
 const MYSQL: ServerTraits = { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true, nestsInAggregates: true }
 const withTraits = (traits: Partial<ServerTraits>) => (each: Case): Case =>
@@ -341,6 +341,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
       body: { verb: 'select', groupBy: ['twice'], aggregates: { n: { $count: '*' } } }
     },
     update('an update', 'computed', { data: { note: 'x' }, filters: { twice: 4, id: 5 } }),
+    update('an update of a table with the name of an alias', 'g0', { data: { note: 'x' }, filters: { twice: 4 } }),
     remove('a delete', 'computed', { filters: { twice: 4 } }),
     insert('returning', 'computed', { data: { note: 'x' }, returning: ['twice'] })
   ].map(guarded),

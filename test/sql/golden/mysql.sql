@@ -71,7 +71,7 @@ order by (select sum(`t1`.`total`) from `orders` as `t1` force index (`by_custom
 limit ?;
 -- 100
 
-(select ? as `v0`, sum(`total`) as `v1` from `orders` as `orders` force index (`by_customer`) where `customer_id` = '?');
+(select ? as `v0`, sum(`total`) as `v1` from `orders` force index (`by_customer`) where `customer_id` = '?');
 -- 0, 1
 
 -- commit
@@ -89,7 +89,7 @@ limit ? offset ?;
 -- orders: {"verb":"select","columns":["id"],"filters":{"customer_id":7},"orderBy":"ordered_at, id","after":{"ordered_at":"2026-01-01T00:00:00","id":5}}
 
 select `id` as `v0`, `ordered_at` as `v1`
-from `orders` as `orders` force index (`by_customer`)
+from `orders` force index (`by_customer`)
 where `customer_id` = '?' and (`ordered_at` > ? or (`ordered_at` = ? and `id` > ?))
 order by `orders`.`ordered_at` asc, `orders`.`id` asc
 limit ?;
@@ -384,7 +384,7 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, `total` as `v1` from `orders` as `orders` force index (`by_customer`) where `customer_id` = '?' and `status` = ? order by `orders`.`ordered_at` asc, `orders`.`id` asc limit ?);
+(select ? as `v0`, `total` as `v1` from `orders` force index (`by_customer`) where `customer_id` = '?' and `status` = ? order by `orders`.`ordered_at` asc, `orders`.`id` asc limit ?);
 -- 0, 1, 'paid', 3
 
 -- commit
@@ -399,7 +399,7 @@ from `orders`
 limit ?;
 -- 100
 
-(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `email` as `v3`, `name` as `v4` from `customers` as `customers` force index (`by_email`) where `email` = ? order by `customers`.`id` asc limit ?);
+(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `email` as `v3`, `name` as `v4` from `customers` force index (`by_email`) where `email` = ? order by `customers`.`id` asc limit ?);
 -- 0, 'a', 100
 
 -- commit
@@ -414,7 +414,7 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `customer_id` as `v3`, `total` as `v4`, `ratio` as `v5`, `status` as `v6`, `note` as `v7`, `meta` as `v8`, `ordered_at` as `v9` from `orders` as `orders` force index (`by_customer`) where `customer_id` = '?' order by `orders`.`id` desc limit ?);
+(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `customer_id` as `v3`, `total` as `v4`, `ratio` as `v5`, `status` as `v6`, `note` as `v7`, `meta` as `v8`, `ordered_at` as `v9` from `orders` force index (`by_customer`) where `customer_id` = '?' order by `orders`.`id` desc limit ?);
 -- 0, 1, 1
 
 -- commit
@@ -429,7 +429,7 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, count(*) as `v1`, sum(case when `status` = ? then `total` end) as `v2` from `orders` as `orders` force index (`by_customer`) where `customer_id` = '?');
+(select ? as `v0`, count(*) as `v1`, sum(case when `status` = ? then `total` end) as `v2` from `orders` force index (`by_customer`) where `customer_id` = '?');
 -- 0, 'paid', 1
 
 -- commit
@@ -1340,8 +1340,8 @@ where (`1` = '?' and `__proto__` = ?);
 -- given: {"verb":"insert","data":{"code":1,"v0":"a"},"onConflict":{"key":["code"]}}
 
 insert into `given` (`code`, `v0`)
-values (?, ?) /*!80019 as `given_row` */
-on duplicate key update `code` = if(`given`.`code` = /*!80019 `given_row`.`code` */ /*M!100700 values(`code`) */, `given`.`code`, (select `given`.`code` from (select 1 union all select 2) as two)), `v0` = /*!80019 `given_row`.`v0` */ /*M!100700 values(`v0`) */;
+values (?, ?) /*!80019 as `given_` */
+on duplicate key update `code` = if(`given`.`code` = /*!80019 `given_`.`code` */ /*M!100700 values(`code`) */, `given`.`code`, (select `given`.`code` from (select 1 union all select 2) as two)), `v0` = /*!80019 `given_`.`v0` */ /*M!100700 values(`v0`) */;
 -- 1, 'a'
 
 -- an update of many rows of a table with the name of an alias
@@ -1357,9 +1357,9 @@ limit ?
 for update;
 -- 1, 2, 1, 2, 2
 
-update (select null as `v0`, null as `v1` from dual where 1 = 0 union all select ?, ?) as `given_row`
-straight_join `given` force index (`PRIMARY`) on `given`.`code` = `given_row`.`v0`
-set `given`.`v0` = `given_row`.`v1`;
+update (select null as `v0`, null as `v1` from dual where 1 = 0 union all select ?, ?) as `given_`
+straight_join `given` force index (`PRIMARY`) on `given`.`code` = `given_`.`v0`
+set `given`.`v0` = `given_`.`v1`;
 -- 1, 'a', 2, 'b'
 -- 2 rows
 
@@ -1539,16 +1539,24 @@ limit ?;
 -- an update
 -- computed: {"verb":"update","data":{"note":"x"},"filters":{"twice":4,"id":5}}
 
-update (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+update (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
 straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`
 set `computed`.`note` = ?;
 -- 7, 5, 4, 'x'
+
+-- an update of a table with the name of an alias
+-- g0: {"verb":"update","data":{"note":"x"},"filters":{"twice":4}}
+
+update (select `g0`.`id` from ((select `id` from `g0` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g_0` straight_join `g0` force index (`PRIMARY`, `note_words`) on `g0`.`id` = `g_0`.`id`) where `g0`.`twice` = '?' limit 9007199254740991 for update) as `found`
+straight_join `g0` force index (`PRIMARY`) on `g0`.`id` = `found`.`id`
+set `g0`.`note` = ?;
+-- 7, 4, 'x'
 
 -- a delete
 -- computed: {"verb":"delete","filters":{"twice":4}}
 
 delete `computed`
-from (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+from (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
 straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`;
 -- 7, 4
 

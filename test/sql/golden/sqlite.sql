@@ -72,7 +72,7 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real')) as "v1" from "orders" as "orders" where likelihood("customer_id" = ?, 0.000001));
+from (select ? as "v0", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real')) as "v1" from "orders" where likelihood("customer_id" = ?, 0.000001));
 -- 0, 1
 
 -- commit
@@ -386,7 +386,7 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "total" as "v1" from "orders" as "orders" where likelihood("customer_id" = ?, 0.000001) and "status" = ? order by "orders"."ordered_at" asc, "orders"."id" asc limit ?);
+from (select ? as "v0", "total" as "v1" from "orders" where likelihood("customer_id" = ?, 0.000001) and "status" = ? order by "orders"."ordered_at" asc, "orders"."id" asc limit ?);
 -- 0, 1, 'paid', 3
 
 -- commit
@@ -402,7 +402,7 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "id" as "v1", "tenant" as "v2", "email" as "v3", "name" as "v4" from "customers" as "customers" where likelihood("email" = ?, 0.000001) order by "customers"."id" asc limit ?);
+from (select ? as "v0", "id" as "v1", "tenant" as "v2", "email" as "v3", "name" as "v4" from "customers" where likelihood("email" = ?, 0.000001) order by "customers"."id" asc limit ?);
 -- 0, 'a', 100
 
 -- commit
@@ -418,7 +418,7 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "id" as "v1", "tenant" as "v2", "customer_id" as "v3", "total" as "v4", "ratio" as "v5", "status" as "v6", "note" as "v7", "meta" as "v8", "ordered_at" as "v9" from "orders" as "orders" where likelihood("customer_id" = ?, 0.000001) order by "orders"."id" desc limit ?);
+from (select ? as "v0", "id" as "v1", "tenant" as "v2", "customer_id" as "v3", "total" as "v4", "ratio" as "v5", "status" as "v6", "note" as "v7", "meta" as "v8", "ordered_at" as "v9" from "orders" where likelihood("customer_id" = ?, 0.000001) order by "orders"."id" desc limit ?);
 -- 0, 1, 1
 
 -- commit
@@ -434,7 +434,7 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", count(*) as "v1", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real') and "status" = ?) as "v2" from "orders" as "orders" where likelihood("customer_id" = ?, 0.000001));
+from (select ? as "v0", count(*) as "v1", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real') and "status" = ?) as "v2" from "orders" where likelihood("customer_id" = ?, 0.000001));
 -- 0, 'paid', 1
 
 -- commit
@@ -1083,7 +1083,7 @@ where "id" = ? and "ordered_at" is not ? collate binary;
 -- where the table has an ON CONFLICT clause
 -- replacing: {"verb":"update","data":{"n":1},"filters":{"code":1}}
 
-update or abort "replacing" as "replacing"
+update or abort "replacing"
 set "n" = ?
 where "code" = ? and "n" is not ? collate binary;
 -- 1, 1, 1

@@ -72,10 +72,10 @@ export function createTables (engine: Engine, traits?: ServerTraits): Catalog {
       column('code', 'bigint', GIVEN), column('n', 'int', { defaultText: '3' })
     ], [['code']], fires('before', 'insert')),
     tableOf('watched', [column('code', 'bigint', GIVEN), column('n', 'int')], [['code']], fires('before', 'update')),
-    tableOf('computed', [
+    ...['computed', 'g0'].map((name) => tableOf(name, [
       column('id', 'bigint', NUMBERED), column('tenant', 'int', GIVEN), column('order_id', 'bigint'), text('note'),
       column('twice', 'int', { generated: true, virtual: true })
-    ], [['id']], { ...refers('order_id', 'orders'), indexes: [indexOf('by_order', ['order_id']), wordsBy('id')] }),
+    ], [['id']], { ...refers('order_id', 'orders'), indexes: [indexOf('by_order', ['order_id']), wordsBy('id')] })),
     tableOf('replacing', [
       column('code', 'bigint', GIVEN), column('n', 'int')
     ], [['code']], isSqlite ? { hasConflictClause: true } : {}),
