@@ -241,7 +241,7 @@ export const keepText = (value: number, source: string): number | RawNumber =>
  * pairs. `JSON.parse` silently keeps the last one, but another parser, such as a firewall's, may use the first.
  */
 export function repeatsKey ({ pairs }: Overview, parsed: unknown): boolean {
-  return pairs > (pairs > MANY ? listKeys(parsed) : countKeys(parsed))
+  return pairs > (pairs > MANY ? listKeys(parsed, pairs) : countKeys(parsed, pairs))
 }
 
 /** The number of keys from which an object is a hash table, whose keys take V8 half as long to list as to parse. */
@@ -261,11 +261,14 @@ export function keepKeys (value: object, keys: readonly string[]): void {
 /** Whether a parsed object has many keys. Only filters, rows and values of columns may have them. */
 export const hasMany = (value: object): boolean => listed.has(value)
 
-/** Counts the keys of a text with many of them, and keeps the keys of objects with many. */
-function listKeys (parsed: unknown): number {
+/**
+ * Counts the keys of a text with many of them, and keeps the keys of objects with many. Behind the last of `most` keys
+ * there are only objects without any, of which a list may have many.
+ */
+function listKeys (parsed: unknown, most = Infinity): number {
   let count = 0
   const open: unknown[] = [parsed]
-  while (open.length > 0) {
+  while (open.length > 0 && count < most) {
     const value = open.pop()
     if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
     if (Array.isArray(value)) {
@@ -287,12 +290,12 @@ function listKeys (parsed: unknown): number {
 export const isCrowded = (parsed: unknown): boolean => listKeys(parsed) > MANY
 
 /** Counts without recursion, because the nesting may be as deep as the body is long. */
-function countKeys (parsed: unknown): number {
+function countKeys (parsed: unknown, most: number): number {
   let keys = 0
   // for…in would count inherited properties as keys of the text
   const isExtended = Object.keys(Object.prototype).length > 0
   const open: unknown[] = [parsed]
-  while (open.length > 0) {
+  while (open.length > 0 && keys < most) {
     const value = open.pop()
     if (typeof value !== 'object' || value === null || JSON.isRawJSON(value)) continue
     if (Array.isArray(value)) {

@@ -117,3 +117,17 @@ t.test('invalid JSON is refused with the errors of JSON.parse', async (t) => {
     )
   }
 })
+
+t.test('behind the last key of the text no object is looked at for keys', async (t) => {
+  let reads = 0
+  const list = new Proxy(Array.from({ length: 5000 }, () => ({})), {
+    get (target, name) {
+      reads++
+      return Reflect.get(target, name)
+    }
+  })
+  t.equal(repeatsKey({ pairs: 1, items: 5001, mayChange: false }, { list }), false)
+  t.equal(reads, 0)
+  t.equal(repeatsKey({ pairs: 2, items: 5001, mayChange: false }, { list }), true)
+  t.ok(reads >= 5000)
+})
