@@ -19,7 +19,8 @@ export async function health (args: string[]): Promise<number> {
     return 0
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException
-    process.stdout.write(`not alive: ${name === 'AbortError' ? `no response within ${PATIENCE} ms` : code ?? message}\n`)
+    const reason = name === 'AbortError' ? `no response within ${PATIENCE} ms` : code ?? message
+    process.stdout.write(`not alive: ${reason}\n`)
     return 1
   }
 }

@@ -242,7 +242,9 @@ export function createSend (
     // a longer timer would expire at once
     const time = Math.min(timeout, 2 ** 31 - 1)
     const end = performance.now() + time
-    const timer = setTimeout(() => controller.abort(new RowQueryError('TIMEOUT', `No response within ${time} ms`)), time)
+    const timer = setTimeout(
+      () => controller.abort(new RowQueryError('TIMEOUT', `No response within ${time} ms`)), time
+    )
     try {
       // ends at once, because a pause, and possibly the functions for the token and for fetch, do not use the signal
       return await Promise.race([ended, repeat()])

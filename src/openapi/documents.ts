@@ -194,20 +194,21 @@ function addTables (
   text: string,
   { database, prefix }: { database: string; prefix: string }
 ): HostDocument {
-  const prefixOfNames = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
-  const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${prefixOfNames}`)
+  const scope = `${prefix === '' ? '' : pascalCase(prefix)}${pascalCase(database)}`
+  const renamed = text.replace(/"#\/components\/(schemas|responses)\//g, `$&${scope}`)
   const { paths, tags, components } = JSON.parse(renamed) as {
     paths: Record<string, PathItem>
     tags: Array<{ name: string }>
     components: { schemas: Schemas; responses?: Schemas }
   }
   const rename = (schemas: Schemas = {}): Schemas =>
-    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [prefixOfNames + name, schema]))
+    Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [scope + name, schema]))
   const tagOf = (name: string): string => `${database}.${name}`
-  const scheme = `${prefixOfNames}Token`
+  const scheme = `${scope}Token`
   const base = basePath(host, prefix)
   const added = Object.entries(paths).map(([path, { post }]) => {
-    const operationId = post.operationId.replace(/^query/, `query${prefixOfNames}`).replace(/^run.*(?=Operations$)/, `run${prefixOfNames}`)
+    const operationId = post.operationId.replace(/^query/, `query${scope}`)
+      .replace(/^run.*(?=Operations$)/, `run${scope}`)
     return [base + path, { post: { ...post, operationId, tags: post.tags.map(tagOf), security: [{ [scheme]: [] }] } }]
   })
   const {

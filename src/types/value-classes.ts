@@ -97,9 +97,9 @@ const classes = new Map<string, readonly string[]>([
 /** Returns the value classes that the server may send for a column; undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
   if (name === 'bit') return new Set(['null', length === 1 ? 'bit' : 'bits'])
-  const ofName = classes.get(name)
-  if (ofName === undefined) return undefined
-  return new Set(['null', ...ofName, ...(/ zerofill/i.test(declaration) ? ofName.map((each) => `${each} zerofill`) : [])])
+  const all = classes.get(name)
+  if (all === undefined) return undefined
+  return new Set(['null', ...all, ...(/ zerofill/i.test(declaration) ? all.map((each) => `${each} zerofill`) : [])])
 }
 
 /**

@@ -114,7 +114,8 @@ export async function introspectMysql (ask: Ask): Promise<readonly TableFacts[]>
     const [linked, outer] = ['1', '0'].map((isOwn) =>
       toForeignKeys((foreigns.get(name) ?? []).filter((part) => part[5] === isOwn))
     ) as [ForeignKey[], ForeignKey[]]
-    const foreignKeys = linked.map((key) => rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
+    const foreignKeys = linked.map((key) =>
+      rootless.has(`${name}\0${key.name}`) ? { ...key, broken: true as const } : key)
     return {
       name,
       kind: type === 'VIEW' ? 'view' : 'table',
