@@ -10,7 +10,7 @@ import { isObject } from '../json/exact-json.ts'
 import { stepsOf } from '../json/plain-values.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import { clampNumbers, createBodyCheck, createOperationsCheck } from '../request/check-body.ts'
-import { namedTables } from '../request/named-tables.ts'
+import { namedTables } from '../request/related-members.ts'
 import { copyJson } from '../request/copy-json.ts'
 import { isNow } from '../types/moment.ts'
 import {

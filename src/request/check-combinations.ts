@@ -49,7 +49,10 @@ export function findCombinationError (body: Body): ServiceError | undefined {
   const emptiness = verb === 'update' || verb === 'delete' ? findEmptyFilters(body) : undefined
   const error = emptiness ?? findConflict(verb, body)
   if (error !== undefined) return error
-  if (verb === 'select') return findGroupsError(body)
+  if (verb === 'select') {
+    const { groupBy, aggregates } = body
+    return groupBy === undefined && aggregates === undefined ? undefined : findGroupsError(groupBy, aggregates)
+  }
   return verb !== 'delete' && Array.isArray(body.data) && hasTooManyCells(body.data)
     ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`)
     : undefined

@@ -5,11 +5,8 @@ import { didYouMean, type Path, type ServiceError } from '../errors.ts'
 import { refuse } from './check-fields.ts'
 
 /** INVALID_BODY, not thrown. */
-export function findGroupsError ({ groupBy, aggregates }: SelectBody): ServiceError | undefined {
-  return groupBy === undefined && aggregates === undefined
-    ? undefined
-    : findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
-}
+export const findGroupsError = (groupBy?: GroupBy, aggregates?: SelectBody['aggregates']): ServiceError | undefined =>
+  findRepeat(groupBy) ?? findFunctionError(aggregates) ?? findTaken(groupBy, aggregates)
 
 type GroupBy = NonNullable<SelectBody['groupBy']>
 const isName = (entry: GroupBy[number]): entry is string => typeof entry === 'string'

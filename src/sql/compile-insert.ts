@@ -267,8 +267,8 @@ function describeRows ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engi
   const row = sql.join(all.map(() => bind(null)))
   const isSame = sql.join(key.map((column) => sql`${qualified(column)} = ${given(column)}`), sql` and `)
   // Kysely has neither STRAIGHT_JOIN nor hints
-  const target = sql`(select ${names} from dual where 1 = 0 union all select ${row}) as ${sql.id(alias)} straight_join ${
-    tableNamed(table.name)} force index (${index}) on ${isSame}`
+  const values = sql`(select ${names} from dual where 1 = 0 union all select ${row}) as ${sql.id(alias)}`
+  const target = sql`${values} straight_join ${tableNamed(table.name)} force index (${index}) on ${isSame}`
   const changes = columns.map((column) => ({ column: qualified(column), value: given(column) }))
   const built = build(updateTable(target, changes), engine)
   return {

@@ -98,7 +98,8 @@ export function statementTables (
     // an order by relevance needs the index of words
     const words = indexes.filter(({ fullText }) => fullText !== undefined)
     const hint = sql`force index (${sql.join([unique, ...words].map((each) => sql.id(each.name)))})`
-    const keys = sql`select ${sql.join(key.map(bare))} from ${tableNamed(name)} where ${where} limit ${EVERY_ROW}${lock}`
+    const columns = sql.join(key.map(bare))
+    const keys = sql`select ${columns} from ${tableNamed(name)} where ${where} limit ${EVERY_ROW}${lock}`
     return sql`((${keys}) as ${sql.id(found)} straight_join ${named(index)} ${hint} on ${
       sql.join(pairs, sql` and `)})`
   }

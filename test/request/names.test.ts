@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Body, BodySchema } from '../../schemas/body.ts'
 import { createBodyCheck } from '../../src/request/check-body.ts'
-import { namedTables } from '../../src/request/named-tables.ts'
+import { namedTables } from '../../src/request/related-members.ts'
 import '../support/seed.ts'
 
 const DEPTH = 32
