@@ -31,6 +31,8 @@ export interface WriteFacts {
   readonly precedesChange: boolean
   /** A trigger may give a changed row other values than the statement. */
   readonly altersChanged: boolean
+  /** A trigger runs for each row that a delete finds. */
+  readonly seesDeleted: boolean
   /** A trigger may keep a deleted row, without an error. */
   readonly keepsDeleted: boolean
   /** An update that changes no value writes a row of the history too, and counts. */
@@ -57,6 +59,7 @@ function findFacts (table: Table): WriteFacts {
     seesChanged: mayFire(table, 'update'),
     precedesChange: mayFire(table, 'update', 'before'),
     altersChanged: mayFire(table, 'update', triggersSetColumns ? 'before' : undefined),
+    seesDeleted: mayFire(table, 'delete'),
     keepsDeleted: triggersSkipRows && mayFire(table, 'delete', 'before'),
     hasHistory: table.versioned === true,
     hasTransactions: table.transactional

@@ -293,8 +293,13 @@ function addSecondForm (
   counts: StatementCounts
 ): Statement {
   const guarded = (): Statement => compileStatement({ ...plan, isGuarded: true }, engine, counts)
-  // without transactions, a write that fails half way cannot be undone
-  return isChange(plan) && !factsOf(plan.table).hasTransactions ? guarded() : { ...statement, guarded }
+  return isChange(plan) && mayLeaveRest(plan) ? guarded() : { ...statement, guarded }
+}
+
+/** Whether a change that fails may not be undone: of a table without transactions, or by a trigger of one. */
+function mayLeaveRest ({ table, verb }: UpdatePlan | DeletePlan): boolean {
+  const { hasTransactions, seesChanged, seesDeleted } = factsOf(table)
+  return !hasTransactions || (verb === 'update' ? seesChanged : seesDeleted)
 }
 
 export function buildStatement (plan: CompiledPlan, engine: Engine): BuiltStatement {

@@ -175,3 +175,49 @@ await onEachEngine(t, 'a row of others in which a virtual column fails is not th
   const alone = await sendAll()
   for (const [index, answer] of beside.entries()) t.equal(answer, alone[index])
 })
+
+const changes = [
+  { verb: 'update', filters: { g: 25 }, data: { k: { $inc: 1 } } },
+  { verb: 'delete', filters: { g: 25 } }
+]
+
+await onEachEngine(t, 'what a trigger writes to a table without transactions is written once', {
+  only: ['mariadb', 'mysql'],
+  schema: () => [
+    'create table vg (id int not null primary key, tenant_id int not null, n int, k int)',
+    'create table log (id int auto_increment primary key, vg_id int) engine = MyISAM',
+    'create trigger vg_update before update on vg for each row insert into log (vg_id) values (new.id)',
+    'create trigger vg_delete before delete on vg for each row insert into log (vg_id) values (old.id)',
+    'alter table vg add g int generated always as (100 / n) virtual'
+  ],
+  tokens
+}, async (t, { post, operate, sql }) => {
+  await sql('set sql_mode = \'\'')
+  for (const change of changes) {
+    for (const send of [() => post('vg', change, { token: 'seven' }), () =>
+      operate([{ table: 'vg', ...change }], { token: 'seven' })]) {
+      await sql('delete from vg')
+      await sql('insert into vg (id, tenant_id, n, k) values (1, 7, 4, 1), (2, 8, 0, 1)')
+      await sql('truncate log')
+      t.match(await send(), { status: 200 })
+      t.same(await sql('select vg_id from log'), [{ vg_id: 1 }], JSON.stringify(change))
+    }
+  }
+})
+
+await onEachEngine(t, 'a change of a table that has lost its transactions is not sent again', {
+  only: ['mysql'],
+  schema: () => [
+    'create table vg (id int not null primary key, tenant_id int not null, n int, k int)',
+    'insert into vg values (1, 7, 4, 1), (2, 8, 0, 1)',
+    'alter table vg add g int generated always as (100 / n) virtual'
+  ],
+  tokens
+}, async (t, { operate, sql }) => {
+  const update = () => operate([{ table: 'vg', ...changes[0] }], { token: 'seven' })
+  t.match(await update(), { status: 200 })
+  await sql('set sql_mode = \'\'')
+  await sql('alter table vg engine = MyISAM')
+  t.match(await update(), { status: 502 })
+  t.same(await sql('select k from vg where id = 1'), [{ k: 3 }])
+})

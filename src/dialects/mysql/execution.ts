@@ -251,12 +251,13 @@ class Execution {
   #askAndGiveBack (error: MysqlError | null, ok: OkPacket | undefined): void {
     const { pool, session, request: { statement, transaction } } = this.#run
     if (error === null || !session.open) return this.#giveBack(error, ok)
-    // in a transaction the server is not asked, because the ROLLBACK returns the same warning
+    // in a transaction the server is not asked, because the ROLLBACK returns the same warning, unless none may follow
     const isAlone = transaction === undefined && this.#before === undefined
     const mayLeaveRest = isAlone && firesTrigger(statement)
-    const mayBeRebuilt = isAlone && changesIfRebuilt(error, statement)
+    const maySendAgain = this.#before === undefined && statement.guarded !== undefined
+    const mayBeRebuilt = (isAlone || maySendAgain) && changesIfRebuilt(error, statement)
     if (!mayLeaveRest && !mayBeRebuilt && !isRefusedByPlugin(error)) return this.#guardOrGiveBack(error, ok)
-    this.#ask(error, { mayLeaveRest, mayBeRebuilt }).then(() => this.#guardOrGiveBack(error, ok), () => {
+    this.#ask(error, { mayLeaveRest, mayBeRebuilt, maySendAgain }).then(() => this.#guardOrGiveBack(error, ok), () => {
       this.#tell(error, ok)
       pool.discard(session)
     })
@@ -279,14 +280,15 @@ class Execution {
   /** Facts that the error does not contain. */
   async #ask (
     error: MysqlError,
-    { mayLeaveRest, mayBeRebuilt }: Readonly<Record<'mayLeaveRest' | 'mayBeRebuilt', boolean>>
+    may: Readonly<Record<'mayLeaveRest' | 'mayBeRebuilt' | 'maySendAgain', boolean>>
   ): Promise<void> {
+    const { mayLeaveRest, mayBeRebuilt, maySendAgain } = may
     const { session, request, request: { statement } } = this.#run
     if (mayLeaveRest && (await warnsOfRest(session))) this.#failure = withReason(outcomeUnknown(), NOT_COMPLETE)
     else if (isRefusedByPlugin(error) && (await exceedsGroupLimit(session))) {
       this.#failure = withReason(transactionTooLarge(), 'ER_RUN_HOOK_ERROR')
     }
-    if (mayBeRebuilt && (await hasLostTransactions(session, statement.table))) {
+    if (mayBeRebuilt && (await hasLostTransactions(session, statement.table, maySendAgain))) {
       this.#run = { ...this.#run, request: { ...request, statement: rebuilt(statement) } }
     }
   }

@@ -129,12 +129,17 @@ const asked = new WeakMap<Table, { readonly at: number, readonly isLost: boolean
 
 /**
  * Whether the engine of a table has lost its transactions since the catalog was read (`alter table … engine = MyISAM`).
+ * `isExact`: asks the server now, whatever it said a moment ago.
  * @throws the driver's error, or ETIMEDOUT
  */
-export async function hasLostTransactions ({ connection, memory }: Session, given: Table): Promise<boolean> {
+export async function hasLostTransactions (
+  { connection, memory }: Session,
+  given: Table,
+  isExact: boolean
+): Promise<boolean> {
   const table = baseTable(given)
   const known = asked.get(table)
-  if (known !== undefined && (known.isLost || performance.now() - known.at < TRUST)) return known.isLost
+  if (!isExact && known !== undefined && performance.now() - known.at < TRUST) return known.isLost
   const at = performance.now()
   const found = await within(PATIENCE, ask(connection, WITHOUT_TRANSACTIONS, [table.name]).catch(noneIfRefused))
   memory.free()
