@@ -263,6 +263,13 @@ ${isolations()}
 An upsert sorts its rows by the key, against deadlocks, and an update of many rows is one statement, unless the order may show:
 
 ${lists()}
+## Where is it done?
+
+- **What is sent**: the statements by \`src/sql/compile-insert.ts\`, in \`test/sql/golden\`; the attempts on one row by \`src/execute/write-row.ts\`.
+- **Two clients insert the same key**: a plain insert is 409. A guarded upsert waits for the other one, and updates its row; a deadlock runs again as a transaction. A look-up that found no row, whose insert is then refused, updates (\`src/execute/write-row.ts\`).
+- **The rules of the grant**: \`src/plan/row-rules.ts\` tests the given and set values. The row that exists is tested by the guard of the statement (\`src/sql/compile-insert.ts\`) or by the look-up, and what the database computes, after the write (\`src/execute/after-write.ts\`).
+- **The id**: \`src/execute/inserted-id.ts\`; the values that \`returning\` finds rows by: \`src/verbs/insert.ts\`.
+
 ## What is tried again
 
 Each is where what it needs is: the row and its key, the session, the servers, the catalog. One file for all would lead from the servers to the plans, and back.

@@ -174,8 +174,8 @@ const aggregatesOf = <T extends TSchema>(call: T, description: string) =>
   }))
 
 /**
- * The members of a row by name: rows of other tables. Checked by src/request/check-members.ts, because members
- * have members.
+ * The members of a row by name: rows of other tables. Checked by src/request/check-members.ts, because members have
+ * members.
  */
 export interface Include { readonly [name: string]: Static<TObject<FieldsIn<'member'>>> }
 

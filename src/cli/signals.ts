@@ -12,7 +12,7 @@ export function requestReload (): void {
   else reload()
 }
 
-export function catchReloadSignal (): void {
+function catchReloadSignal (): void {
   process.on('SIGHUP', requestReload)
 }
 

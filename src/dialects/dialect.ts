@@ -64,15 +64,15 @@ export interface PausableSink extends RowSink {
 export interface StatementResult {
   /** Rows that went into the sink. */
   readonly rows: number
-  /** Rows inserted, updated or deleted. For an upsert, MySQL counts an updated row twice. */
+  /** Rows inserted, updated or deleted. An upsert counts an updated row twice. */
   readonly changed: number
   /** SQLite: the id of the row that an upsert has found; null if the statement does not report it. */
   readonly existing?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
-  /** Updated rows, for an upsert of several. Undefined on SQLite, and for one row. */
+  /** Updated rows, for an upsert of several. */
   readonly duplicates?: number | undefined
-  /** SQLite, for an insert of several rows: the indexes of those that were neither inserted nor updated. */
+  /** SQLite, for an upsert: the indexes of those that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
   /**
    * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if a

@@ -6,7 +6,7 @@ import { traitsOf } from '../catalog/catalog.ts'
 import { refusesRow } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
-import { isOneRow } from '../plan/write-options.ts'
+import { isPlainRow } from '../plan/write-options.ts'
 import { whyOneByOne, writesOf } from '../plan/writes.ts'
 import { addCounts, type Result, type RowCounts, type RowOutcome } from '../response/result.ts'
 import { toBatch, toParts } from '../sql/row-batches.ts'
@@ -59,7 +59,7 @@ export async function insertAtOnce (plan: InsertPlan, runner: Runner): Promise<R
 /** The statement of several rows was refused, or undone, without the row that it was for. */
 export const mayAcceptOneByOne = (plan: InsertPlan, error: unknown): boolean =>
   (error as ServiceError).row === undefined &&
-  !isOneRow(plan) &&
+  !isPlainRow(plan) &&
   (refusesRow(error) || (error as ServiceError).code === 'DEADLOCK')
 
 /** @throws ServiceError, which names the row that was refused and must undo the transaction */

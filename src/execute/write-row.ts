@@ -104,7 +104,7 @@ async function resolveRow (batch: Upsert, runner: Runner): Promise<RowCounts> {
 
 /**
  * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number
- * first, because an update that may run a trigger does not report it.
+ * first, because an update does not report it.
  */
 async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
   const { table, conflict: { key, identity } } = batch

@@ -129,7 +129,7 @@ export interface Supplied { readonly value: unknown, readonly isText: boolean, r
  */
 function wholeOf (given: unknown, { name, type }: Column, path: Path): unknown {
   if (!Array.isArray(given) || !type.structured || !given.some((each) => each instanceof Parameter)) return given
-  if (LISTS.has(path.at(-1))) return given
+  if (path.at(-1) !== name && LISTS.has(path.at(-1))) return given
   throw at(path, invalidBody(`Column "${name}": a list is one value here, and "$param" is not allowed within it`))
 }
 

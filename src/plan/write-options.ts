@@ -50,9 +50,9 @@ export function findUnexpected (range: RowRange, count: number, table: string): 
 
 /** The database undoes it if it fails. */
 export const isOneStatement = (plan: Plan): boolean =>
-  plan.inTransaction !== true && (plan.verb !== 'insert' || isOneRow(plan))
+  plan.inTransaction !== true && (plan.verb !== 'insert' || isPlainRow(plan))
 
-export const isOneRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
+export const isPlainRow = ({ isList, conflict }: InsertPlan): boolean => !isList && conflict === undefined
 
 /** `path`: the field that requires it. @throws NOT_SUPPORTED if writes to the table cannot be undone */
 export function requireUndoable (table: Table, path: string): void {

@@ -78,8 +78,10 @@ export function findConflict (
     if (!isThere) continue
     const excluded = excludes?.find((name) => Object.hasOwn(fields, name))
     if (excluded !== undefined) {
-      const word = isOfBody === true ? 'beside' : 'with'
-      return refuseField([...path ?? [], excluded], `"${excluded}" is not allowed ${word} "${field}"`)
+      const message = isOfBody === true
+        ? `"${excluded}" of a member is not allowed beside "${field}" of the request`
+        : `"${excluded}" is not allowed with "${field}"`
+      return refuseField([...path ?? [], excluded], message)
     }
     if (oneOf?.every((name) => (fields as Fields)[name] === undefined) === true) {
       return refuse([field], `"${field}" requires "${oneOf.join('" or "')}"${why === undefined ? '' : `: ${why}`}`)
