@@ -56,7 +56,7 @@ t.test('the commands and programs of docs/clients.md and the documents beside it
     'by-table.ts', 'openapi-fetch.ts', 'hey-api.ts', 'oazapfts.ts', 'by-orval.ts', 'host.ts', 'in-process.ts'
   ]
   const prints = [
-    '[rows.length, updated, count]', 'data', 'data', 'answer.data', 'answer.data', 'app.swagger()', 'orders[0]'
+    '[rows.length, updated, count]', 'data', 'data', 'response.data', 'response.data', 'app.swagger()', 'orders[0]'
   ]
   for (const [index, program] of programs.entries()) {
     const here = program.replace('http://127.0.0.1:3000', address).replace(
