@@ -246,7 +246,7 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
 const OF_MEMBERS: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   [
     'INVALID_BODY',
-    /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" is not allowed beside "returning"|"include" can have at most/
+    /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" of a member is not allowed beside "returning"|"include" can have at most/
   ],
   ['INVALID_ORDER_BY', /member|include/],
   ['NOT_SUPPORTED', /"include"/]
