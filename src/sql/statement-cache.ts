@@ -23,7 +23,7 @@ import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { haveGuard } from '../plan/guard.ts'
-import { Slot, type Template, type Statement } from './statement.ts'
+import { Slot, type Template, type Statement, withGuard } from './statement.ts'
 
 /** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
@@ -293,7 +293,7 @@ function addSecondForm (
   counts: StatementCounts
 ): Statement {
   const guarded = (): Statement => compileStatement({ ...plan, isGuarded: true }, engine, counts)
-  return isChange(plan) && mayLeaveRest(plan) ? guarded() : { ...statement, guarded }
+  return isChange(plan) && mayLeaveRest(plan) ? guarded() : withGuard(statement, guarded)
 }
 
 /** Whether a change that fails may not be undone: of a table without transactions, or by a trigger of one. */

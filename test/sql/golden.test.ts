@@ -1,12 +1,13 @@
 /**
- * The statements that leave src/sql are those of the golden files. After a change: UPDATE_GOLDEN=1 npm test --
- * test/sql/golden.test.ts
+ * The statements that leave src/sql are those of the golden files, which
+ * `npm test -- --sqlite-only --write test/sql/golden.test.ts` renews.
  */
 import t from 'tap'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Engine } from '../../src/catalog/traits.ts'
 import { type Cell, isMoment } from '../../src/types/column-type.ts'
+import { WRITE } from '../protocol.ts'
 import { type Sent, sentBy } from '../support/sent-statements.ts'
 import { type Case, cases } from './golden/cases.ts'
 import { createTables } from './golden/tables.ts'
@@ -14,7 +15,7 @@ import { createTables } from './golden/tables.ts'
 const HEAD = `-- The statements of src/sql for tables of users, by the requests of test/sql/golden/cases.ts. Placeholders are
 -- followed by the values of the statement. The row of an insert or an update of many rows is repeated by the dialect
 -- of MySQL, and run for each row by that of SQLite.
--- Renewed by: UPDATE_GOLDEN=1 npm test -- test/sql/golden.test.ts
+-- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts
 `
 
 const LINE = `-- ${'='.repeat(117)}`
@@ -65,7 +66,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       for (const each of shown) parts.push(await showCase(engine, each))
     }
     const text = parts.join('\n')
-    if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(file, text)
+    if (process.env[WRITE] !== undefined) writeFileSync(file, text)
     t.equal(text, readFileSync(file, 'utf8'))
   })
 }

@@ -309,9 +309,9 @@ class Execution {
     const isStopped = this.#stop !== undefined
     this.#unwatch?.()
     // rows of a reply that has been lost, or is none of the server's, say nothing
-    const isAnswer = isStopped || error === null || !isLost(error)
-    if (isAnswer && stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
-    if (isAnswer && this.#failure !== undefined) return this.#reject(this.#failure)
+    const isReply = isStopped || error === null || !isLost(error)
+    if (isReply && stream === undefined && sink?.full === true) return this.#resolve({ rows: sink.count, changed: 0 })
+    if (isReply && this.#failure !== undefined) return this.#reject(this.#failure)
     // a write has changed nothing if what runs before it has failed
     const statement = this.#before ?? request.statement
     if (error === null && !this.#mayBeCutShort(statement)) {

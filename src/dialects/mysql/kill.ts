@@ -94,7 +94,7 @@ export function stopStatement ({
   patience = BACKSTOP,
   kill = killStatement
 }: StopOptions): Stop {
-  const state = { hasAnswered: false, wasKilled: false, wake: () => {} }
+  const state = { hasReplied: false, wasKilled: false, wake: () => {} }
 
   const rest = (milliseconds: number): Promise<void> =>
     new Promise((resolve) => {
@@ -111,11 +111,11 @@ export function stopStatement ({
     let isGivenUp = false
     for (
       let pause = PAUSE;
-      !state.hasAnswered && pool.isStopping(session);
+      !state.hasReplied && pool.isStopping(session);
       pause = Math.min(2 * pause, LONGEST_PAUSE)
     ) {
       const progress = await kill(session, since, () => { state.wasKilled = true })
-      if (state.hasAnswered) break
+      if (state.hasReplied) break
       const now = performance.now()
       if (progress === 'running') heard = now
       const isOver = progress === 'elsewhere' || progress === 'unknown' || !session.open || now >= begin + GRACE
@@ -127,14 +127,14 @@ export function stopStatement ({
       await rest(isGivenUp ? pause : Math.min(pause, begin + GRACE - now))
     }
     // a late reply would be read as a reply to the next statement
-    pool.endStopping(session, { isUsable: state.hasAnswered })
+    pool.endStopping(session, { isUsable: state.hasReplied })
   }
 
   pool.startStopping(session)
   const ended = end()
   return {
     replied () {
-      state.hasAnswered = true
+      state.hasReplied = true
       state.wake()
       return ended
     },

@@ -1,7 +1,7 @@
 -- The statements of src/sql for tables of users, by the requests of test/sql/golden/cases.ts. Placeholders are
 -- followed by the values of the statement. The row of an insert or an update of many rows is repeated by the dialect
 -- of MySQL, and run for each row by that of SQLite.
--- Renewed by: UPDATE_GOLDEN=1 npm test -- test/sql/golden.test.ts
+-- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts
 
 -- =====================================================================================================================
 -- Selects: columns, orders, pages
