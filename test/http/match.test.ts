@@ -127,6 +127,10 @@ await tap.test('$match', async (t) => {
     await t.test('combines with other conditions', async (t) => {
       t.same(await found({ ...match('red'), tenant: 1 }), [1, 3])
       t.same(await found({ $and: [match('red'), match('wet')] }), [3])
+      t.same(
+        await found({ $and: [match('red'), { $match: { columns: ['title', 'secret'], text: 'word3' } }] }), [3],
+        'of two indexes'
+      )
       t.same(await found({ $or: [match('boots'), { id: 5 }] }), [2, 5])
       t.same(await found({ $not: match('red') }), [2, 4])
       t.same(await found({ ...match('red'), $or: [{ id: 1 }, match('neoprene')] }), [1, 3])
