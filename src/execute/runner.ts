@@ -126,13 +126,13 @@ export class Runner {
   }
 
   #withMoments (statement: Statement, parameters: readonly Cell[]): Statement {
-    const { guarded } = statement
-    if (guarded === undefined) return { ...statement, parameters }
-    const guardedNow = (): Statement => {
-      const second = guarded()
+    const { secondForm } = statement
+    if (secondForm === undefined) return { ...statement, parameters }
+    const secondFormNow = (): Statement => {
+      const second = secondForm()
       return { ...second, parameters: bindCells(second.parameters, () => this.#clock as Clock) }
     }
-    return { ...statement, parameters, guarded: guardedNow }
+    return { ...statement, parameters, secondForm: secondFormNow }
   }
 
   /** Writes, and checks what was written; both again if the write is refused because of a foreign key. */

@@ -189,11 +189,10 @@ export interface RowRange {
   readonly most: number
 }
 
-/** `isGuarded`: the second form of a statement, for tables with virtual columns and rules (guard.ts). */
-interface Guarded { readonly isGuarded?: true }
-
-interface Common extends Guarded {
+interface Common {
   readonly table: Table
+  /** Of a statement, for tables with virtual columns and rules (second-form.ts). */
+  readonly isSecondForm?: true
   /** One plain statement is not enough: several must run or the change may have to be undone. */
   readonly inTransaction?: true
   /** Checks of foreign keys to tables for which the grant has rules. The rows are looked up after the write. */
@@ -334,9 +333,8 @@ export type Page =
   }
   | { readonly by: 'offset', readonly offset: number }
 
-export interface CountPlan extends Guarded {
+export interface CountPlan extends Pick<Common, 'table' | 'isSecondForm'> {
   readonly verb: 'count'
-  readonly table: Table
   readonly condition: Condition
   /** The count stops there; undefined to count all rows. */
   readonly limit: number | undefined
@@ -392,7 +390,7 @@ export interface Writes {
   readonly looksUpRefused: boolean
   /**
    * The same if a value is out of range: the database takes a number for the row before it finds the row that exists,
-   * and may have none left, or it computes a virtual column of a row that others have (guard.ts).
+   * and may have none left, or it computes a virtual column of a row that others have (second-form.ts).
    */
   readonly looksUpOutOfRange: boolean
   /** A trigger may give the row the key of one that exists, which only the statement finds. */

@@ -9,7 +9,7 @@ import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
 import type { Conflict, InsertPlan, PlannedRow, UpdatePlan, Writes } from './plan.ts'
-import { guardOf } from './guard.ts'
+import { foundFirst } from './second-form.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 import { givenValue } from './holes.ts'
 
@@ -150,7 +150,7 @@ function decideUpsert (form: Upsert, columns: readonly Column[]): OfConflict {
     keepsOrder: findReasonOfOrder(table, columns, written),
     looksUpRefused: !namesKey && !refillsKey,
     looksUpOutOfRange: !namesKey && !fillsNew &&
-      ((identity?.autoIncrement === true && !columns.includes(identity)) || guardOf(table) !== undefined),
+      ((identity?.autoIncrement === true && !columns.includes(identity)) || foundFirst(table) !== undefined),
     hidesKey: refills && afterWrite === undefined
   }
 }

@@ -24,10 +24,10 @@ import { statementTables, type TableScope, unlike } from './table-scope.ts'
  */
 export function compileGroups (plan: SelectPlan, groups: Groups, engine: Engine): BuiltStatement {
   const { by, aggregates, having, members = [] } = groups
-  const { table, columns, condition, order, page, isGuarded } = plan
+  const { table, columns, condition, order, page, isSecondForm } = plan
   const joined = joinsOf(members)
   const all = [table, ...joined.map(({ member }) => member.table)]
-  const tables = statementTables(engine, all, { isGuarded })
+  const tables = statementTables(engine, all, { isSecondForm })
   const column: TableScope['column'] = (each) => isRelated(each)
     ? tables.at(joined.findIndex(({ member }) => member === each.member) + 1).column(each.origin)
     : tables.at(0).qualified(each)
@@ -122,9 +122,12 @@ const countedRows = (condition: Condition, usual: SqlTemplate): SqlTemplate =>
  * `select count(*) from <table> where …`. With a limit or a lock it counts the rows of a subquery, which stops at the
  * limit.
  */
-export function compileCount ({ table, condition, limit, lock, isGuarded }: CountPlan, engine: Engine): BuiltStatement {
+export function compileCount (
+  { table, condition, limit, lock, isSecondForm }: CountPlan,
+  engine: Engine
+): BuiltStatement {
   const locks = locksOf(table, lock, engine)
-  const tables = statementTables(engine, [table], { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, [table], { lock: locks?.inner, isSecondForm })
   const rows = selectRows(tables, { joined: [] }, { table, conditions: [condition], engine })
   const count = countRows(condition).as('v0')
   if (limit === undefined && locks === undefined) return build(rows.select(count), engine)

@@ -12,7 +12,7 @@ import { haveOrder } from '../plan/relation.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { build, type BuiltStatement, join, type Select, selectFrom, selection, tableNamed } from './builder.ts'
 import { compileCondition, compileForm, findFirst, isTrue, orderTerms, wrap } from './conditions.ts'
-import { haveGuard } from '../plan/guard.ts'
+import { needSecondForm } from '../plan/second-form.ts'
 import type { Statement, Template } from './statement.ts'
 import { type StatementTables, statementTables, type TableScope } from './table-scope.ts'
 
@@ -21,10 +21,10 @@ import { type StatementTables, statementTables, type TableScope } from './table-
  * in the order of the plan and read by position.
  */
 export function compileSelect (plan: SelectPlan, engine: Engine): BuiltStatement {
-  const { table, condition, page, order, sequence, isGuarded } = plan
+  const { table, condition, page, order, sequence, isSecondForm } = plan
   const cells = cellsOf(plan)
   const locks = locksOf(table, plan.lock, engine)
-  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isSecondForm })
   const forced = findIndex(plan, engine)
   const conditions = [condition, ...page?.by === 'position' ? [page.after] : []]
   const rows = selectRows(tables, cells, {
@@ -277,10 +277,10 @@ export const withLock = <Q extends { modifyEnd (clause: RawBuilder<unknown>): Q 
 ): Q => locks === undefined ? query : query.modifyEnd(locks.rows)
 
 export function describeCells (
-  { table, cells, conditions, order = [], engine, isGuarded }: {
+  { table, cells, conditions, order = [], engine, isSecondForm }: {
     readonly table: Table
     readonly cells: Cells
-    readonly isGuarded: true | undefined
+    readonly isSecondForm: true | undefined
     /** The order of the rows, whose aggregates need the tables of their members. */
     readonly order?: readonly Order[]
     readonly conditions: readonly Condition[]
@@ -301,7 +301,7 @@ export function describeCells (
     assigned: [],
     isSearch: conditions.some((condition) => matchesIn(condition).length > 0),
     readsView: haveView(read),
-    isGuardable: isGuarded !== true && haveGuard(read),
+    hasSecondForm: isSecondForm !== true && needSecondForm(read),
     confirmations: confirmationsOf(engine, read)
   }
 }

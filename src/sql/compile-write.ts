@@ -9,7 +9,7 @@ import type { Parameter } from '../types/column-type.ts'
 import { operatorSql } from '../types/update-operators.ts'
 import { bind, compileCondition, compileForm, findFirst } from './conditions.ts'
 import { locksOf } from './compile-select.ts'
-import { guardOf } from '../plan/guard.ts'
+import { foundFirst } from '../plan/second-form.ts'
 import {
   build, type BuiltStatement, type Change, deleteFrom, EVERY_ROW, reference, selectFrom, selection, tableNamed,
   updateTable
@@ -76,14 +76,14 @@ export const skipsUnchanged = (
   table.granted === undefined || !writesHidden(table, [...written, ...assignments.map(({ column }) => column)])
 
 /** The table alone. */
-const tablesOf = ({ table, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): StatementTables =>
+const tablesOf = ({ table, isSecondForm }: UpdatePlan | DeletePlan, engine: Engine): StatementTables =>
   statementTables(engine, [table], {
-    isAlone: true, isGuarded, lock: isGuarded && locksOf(table, 'update', engine)?.inner
+    isAlone: true, isSecondForm, lock: isSecondForm && locksOf(table, 'update', engine)?.inner
   })
 
 /** Servers use no full-text index in an update or delete, which would lock every row. */
-const mustFind = ({ table, condition, isGuarded }: UpdatePlan | DeletePlan, engine: Engine): boolean =>
-  (isGuarded === true && guardOf(table) !== undefined) ||
+const mustFind = ({ table, condition, isSecondForm }: UpdatePlan | DeletePlan, engine: Engine): boolean =>
+  (isSecondForm === true && foundFirst(table) !== undefined) ||
   (!TRAITS[engine].searchesInWrites && matchesIn(condition).length > 0)
 
 /**
@@ -98,7 +98,7 @@ function joinFound (
   const key = findSearchKey(table) as readonly Column[]
   const alias = unlike([table.name], 'found')
   const { first, left } = findFirst(scope, table, [condition])
-  const selections = key.map(({ name }) => selection(name, scope.isGuarded ? scope.name : undefined))
+  const selections = key.map(({ name }) => selection(name, scope.isSecondForm ? scope.name : undefined))
   let rows = selectFrom(tables.from(0, undefined, first), { selections })
   for (const each of left) rows = rows.where(compileCondition(each, scope))
   const found = rows.limit(limit ?? EVERY_ROW).modifyEnd(sql`for update`)

@@ -1,9 +1,8 @@
 import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
 import type { Column, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
-import { divide } from '../plan/filters/early.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
-import { guardOf } from '../plan/guard.ts'
+import { divide, foundFirst } from '../plan/second-form.ts'
 import type { Hole, Given } from '../plan/holes.ts'
 import {
   type At, type Condition, type Exists, type InsideOrder, isInside, isRelevance, type JsonPart, type JsonParts,
@@ -119,17 +118,17 @@ function compile (condition: Condition, around: Surroundings): Expression<SqlBoo
   }
 }
 
-/** What is found first in a statement whose rows are guarded (src/plan/guard.ts), and the conditions that are left. */
+/** What a second form (src/plan/second-form.ts) finds first, and the conditions that are left. */
 export function findFirst (
   scope: TableScope,
   table: Table,
   conditions: readonly Condition[]
 ): { readonly first?: FirstFound, readonly left: readonly Condition[] } {
-  const guard = scope.isGuarded ? guardOf(table) : undefined
-  if (guard === undefined) return { left: conditions }
+  const found = scope.isSecondForm ? foundFirst(table) : undefined
+  if (found === undefined) return { left: conditions }
   const [early, left] = divide(conditions)
   const where = compileCondition({ kind: 'and', conditions: early }, { ...scope, column: bare })
-  return { first: { ...guard, where }, left }
+  return { first: { ...found, where }, left }
 }
 
 function compareColumns (

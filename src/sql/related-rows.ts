@@ -15,7 +15,7 @@ import { build, type BuiltStatement, join, reference } from './builder.ts'
 import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import { type Statement, type Template, withGuard } from './statement.ts'
+import { type Statement, type Template, withSecondForm } from './statement.ts'
 import { statementTables, type TableScope } from './table-scope.ts'
 
 /** Values of some rows, with the id by which their related rows are recognized. */
@@ -58,7 +58,7 @@ interface Part<M extends ListMember = ListMember> {
   readonly parameters: readonly Cell[]
   readonly member: M
   readonly lock: RowLock
-  readonly isGuarded?: true
+  readonly isSecondForm?: true
 }
 
 interface Compiling {
@@ -93,7 +93,7 @@ export function * compileRelated (
   const { template, values } = prepared
   const length = fill(template, values).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
   for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
-    yield withGuard(compile(prepared, some), () => compile(prepare({ ...part, isGuarded: true }), some))
+    yield withSecondForm(compile(prepared, some), () => compile(prepare({ ...part, isSecondForm: true }), some))
   }
 }
 
@@ -151,15 +151,15 @@ export function compileFirst (
     const template = findTemplate(first, { counts, key, engine: 'mysql' }, describeFirst)
     return { ...template, parameters: fill(template, values) }
   }
-  return withGuard(compile(first), () => compile({ ...first, isGuarded: true }))
+  return withSecondForm(compile(first), () => compile({ ...first, isSecondForm: true }))
 }
 
-function describeFirst ({ table, parameters, limit, member, lock, isGuarded }: First): Template {
+function describeFirst ({ table, parameters, limit, member, lock, isSecondForm }: First): Template {
   const { condition, index, order } = member
   const [{ other }] = member.on as [Pair]
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, 'mysql')
-  const tables = statementTables('mysql', tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables('mysql', tablesIn(table, cells), { lock: locks?.inner, isSecondForm })
   const among: Condition = { kind: 'in', column: other, negated: false, parameters: parameters as readonly Value[] }
   const value = tables.at(0).column(other).as('v0')
   const related = selectRows(tables, cells, {
@@ -172,7 +172,7 @@ function describeFirst ({ table, parameters, limit, member, lock, isGuarded }: F
   const built = build(withLock(related, locks), 'mysql')
   return withFirstColumn(
     other,
-    describeCells({ table, cells, conditions: [condition], engine: 'mysql', isGuarded }, built)
+    describeCells({ table, cells, conditions: [condition], engine: 'mysql', isSecondForm }, built)
   )
 }
 
@@ -184,14 +184,14 @@ const withFirstColumn = (column: Column, template: Template): Template => ({
 
 /** Its first cell is the id of the values to which a row is related. */
 function describeMember (
-  { member, isGuarded }: Pick<Part, 'member' | 'isGuarded'>,
+  { member, isSecondForm }: Pick<Part, 'member' | 'isSecondForm'>,
   engine: Engine,
   built: BuiltStatement
 ): Template {
   const { table, condition } = member
   return withFirstColumn(
     VALUE_ID,
-    describeCells({ table, cells: cellsOf(member), conditions: [condition], engine, isGuarded }, built)
+    describeCells({ table, cells: cellsOf(member), conditions: [condition], engine, isSecondForm }, built)
   )
 }
 
@@ -201,11 +201,11 @@ const describePart = (part: Part, engine: Engine): Template => describeMember(pa
  * `select <number>, <cells> from <table> where <on> = … and … order by … limit n`, or `select <number>, <aggregates>
  * from …`
  */
-function buildPart ({ member, lock, isGuarded, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
+function buildPart ({ member, lock, isSecondForm, parameters: [id, ...values] }: Part, engine: Engine): BuiltStatement {
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
   const locks = locksOf(table, lock, engine)
-  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { lock: locks?.inner, isSecondForm })
   const related = on.map(({ other }, index): Condition =>
     ({ kind: 'compare', column: other, operator: '=', parameter: values[index] as Parameter })
   )
@@ -264,7 +264,7 @@ interface AtOnce {
   readonly member: ListMember
   /** Unlike the key of a part of a UNION. */
   readonly isAtOnce: true
-  readonly isGuarded?: true
+  readonly isSecondForm?: true
 }
 
 /**
@@ -287,7 +287,7 @@ export function * compileAtOnce (
       return { ...template, parameters: fill(template, values) }
     }
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
-    yield withGuard(compile(plan), () => compile({ ...plan, isGuarded: true }))
+    yield withSecondForm(compile(plan), () => compile({ ...plan, isSecondForm: true }))
   }
 }
 
@@ -305,7 +305,7 @@ function buildAtOnce (plan: AtOnce, engine: Engine): BuiltStatement {
   const { member } = plan
   const { table, on, condition, index } = member
   const cells = cellsOf(member)
-  const tables = statementTables(engine, tablesIn(table, cells), { isAlone: false, isGuarded: plan.isGuarded })
+  const tables = statementTables(engine, tablesIn(table, cells), { isAlone: false, isSecondForm: plan.isSecondForm })
   const own = tables.at(0)
   const width = on.length + 1
   const operands = columnsOf(own)

@@ -22,8 +22,8 @@ import type { BuiltStatement } from './builder.ts'
 import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
-import { haveGuard } from '../plan/guard.ts'
-import { Slot, type Template, type Statement, withGuard } from './statement.ts'
+import { needSecondForm } from '../plan/second-form.ts'
+import { Slot, type Template, type Statement, withSecondForm } from './statement.ts'
 
 /** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
@@ -283,7 +283,7 @@ export function compileStatement (
   const template = findTemplate(plan, { counts, key, engine }, describe)
   const filled = { ...template, parameters: fill(template, values) }
   const statement = template.isSearch === true ? { ...filled, textPath: matchesIn(plan.condition)[0]?.path } : filled
-  return template.isGuardable === true ? addSecondForm(statement, plan, engine, counts) : statement
+  return template.hasSecondForm === true ? addSecondForm(statement, plan, engine, counts) : statement
 }
 
 function addSecondForm (
@@ -292,8 +292,8 @@ function addSecondForm (
   engine: Engine,
   counts: StatementCounts
 ): Statement {
-  const guarded = (): Statement => compileStatement({ ...plan, isGuarded: true }, engine, counts)
-  return isChange(plan) && mayLeaveRest(plan) ? guarded() : withGuard(statement, guarded)
+  const secondForm = (): Statement => compileStatement({ ...plan, isSecondForm: true }, engine, counts)
+  return isChange(plan) && mayLeaveRest(plan) ? secondForm() : withSecondForm(statement, secondForm)
 }
 
 /** Whether a change that fails may not be undone: of a table without transactions, or by a trigger of one. */
@@ -352,8 +352,8 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
   const built = buildStatement(plan, engine)
   if (verb === 'select' && plan.groups === undefined) {
     const conditions = [condition, ...plan.page?.by === 'position' ? [plan.page.after] : []]
-    const { table, order, isGuarded } = plan
-    return describeCells({ table, cells: cellsOf(plan), conditions, order, engine, isGuarded }, built)
+    const { table, order, isSecondForm } = plan
+    return describeCells({ table, cells: cellsOf(plan), conditions, order, engine, isSecondForm }, built)
   }
   const table = statementTable(plan.table)
   const groups = verb === 'select' ? plan.groups : undefined
@@ -374,6 +374,6 @@ function describe (plan: CompiledPlan, engine: Engine): Template {
     isSearch: matchesIn(plan.condition).length > 0,
     isRelated: isChange(plan) && related.length > 0,
     readsView: haveView([table, ...related]),
-    isGuardable: plan.isGuarded !== true && haveGuard([plan.table, ...related])
+    hasSecondForm: plan.isSecondForm !== true && needSecondForm([plan.table, ...related])
   }
 }

@@ -33,8 +33,8 @@ export interface CompiledStatement {
   /** What a statement that is about no table does, for messages. */
   readonly does?: string | undefined
   readonly readsView?: boolean | undefined
-  /** It uses a table for which there is a second form (src/plan/guard.ts). */
-  readonly isGuardable?: boolean | undefined
+  /** It uses a table for which there is a second form (src/plan/second-form.ts). */
+  readonly hasSecondForm?: boolean | undefined
   /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   /** The rows may come from a UNION, whose columns are sent with other types. */
@@ -74,15 +74,15 @@ export interface Statement extends CompiledStatement {
    */
   readonly rows?: number | undefined
   /** The second form, for a statement that a value has made fail. */
-  readonly guarded?: (() => Statement) | undefined
+  readonly secondForm?: (() => Statement) | undefined
 }
 
-/** `guarded`: compiles the second form. */
-export const withGuard = (statement: Statement, guarded: () => Statement): Statement =>
-  statement.isGuardable === true ? { ...statement, guarded } : statement
+/** `secondForm`: compiles the second form. */
+export const withSecondForm = (statement: Statement, secondForm: () => Statement): Statement =>
+  statement.hasSecondForm === true ? { ...statement, secondForm } : statement
 
 /** For a statement that must not fail half way. */
-export const guardedFirst = (statement: Statement): Statement => statement.guarded?.() ?? statement
+export const inSecondForm = (statement: Statement): Statement => statement.secondForm?.() ?? statement
 
 /** The value that an insert or update gives to a column; undefined if it gives none. */
 export function findAssigned (
@@ -100,12 +100,12 @@ export function withoutForeignKeys (statement: Statement): Statement {
   const change = (text: string): string =>
     text.replace(WRITE, '/*M! set statement foreign_key_checks = 0 for */ $1 /*+ set_var(foreign_key_checks = 0) */')
   const [first = '', ...rest] = statement.pieces
-  const { guarded } = statement
+  const { secondForm } = statement
   return {
     ...statement,
     sql: change(statement.sql),
     pieces: [change(first), ...rest],
-    ...guarded && { guarded: () => withoutForeignKeys(guarded()) }
+    ...secondForm && { secondForm: () => withoutForeignKeys(secondForm()) }
   }
 }
 

@@ -17,8 +17,8 @@ export interface TableScope {
   readonly column: (column: Column) => AliasableExpression<Parameter>
   /** With the name of the table, also where an alias or a table of a subquery may have a column of this name. */
   readonly qualified: (column: Column) => AliasableExpression<Parameter>
-  /** Rows are found before their virtual columns are read (src/plan/guard.ts). */
-  readonly isGuarded: boolean
+  /** Rows are found before their virtual columns are read (src/plan/second-form.ts). */
+  readonly isSecondForm: boolean
   /** A table of a subquery. */
   readonly isInner?: true
   /** Set where related rows are found by lists, which MySQL reads once, or looks up for each row if these are few. */
@@ -66,10 +66,10 @@ const rarely: Relate = <T>(equality: Expression<T>) => sql<T>`likelihood(${equal
 export function statementTables (
   engine: Engine,
   seen: readonly Table[],
-  { lock = sql``, isGuarded = false, isAlone = seen.length === 1 && !isGuarded }: {
+  { lock = sql``, isSecondForm = false, isAlone = seen.length === 1 && !isSecondForm }: {
     readonly lock?: RawBuilder<unknown> | undefined
     readonly isAlone?: boolean
-    readonly isGuarded?: boolean | undefined
+    readonly isSecondForm?: boolean | undefined
   } = {}
 ): StatementTables {
   const tables = [...seen]
@@ -86,8 +86,8 @@ export function statementTables (
   const at = (index: number): TableScope => {
     const name = nameOf(index)
     const qualified: TableScope['column'] = (column) => reference(column.name, name)
-    const column: TableScope['column'] = name === own && !isGuarded ? bare : qualified
-    return { name, column, qualified, isGuarded, add }
+    const column: TableScope['column'] = name === own && !isSecondForm ? bare : qualified
+    return { name, column, qualified, isSecondForm, add }
   }
   // Kysely has neither hints nor STRAIGHT_JOIN
   const fromFirst = (index: number, { where, key, index: unique }: FirstFound): OperationNodeSource => {

@@ -9,7 +9,7 @@ import {
 } from '../../src/dialects/dialect.ts'
 import { parseExactJson } from '../../src/json/exact-json.ts'
 import { UNLIMITED } from '../../src/response/budget.ts'
-import { guardedFirst, type Statement } from '../../src/sql/statement.ts'
+import { inSecondForm, type Statement } from '../../src/sql/statement.ts'
 import type { DriverValue } from '../../src/types/column-type.ts'
 import { createSink, executePlan } from '../../src/verbs/execute.ts'
 import { createPlan } from '../../src/verbs/index.ts'
@@ -25,8 +25,8 @@ export interface Sending {
   readonly grant?: Readonly<Record<string, TableGrantOptions>> | undefined
   /** How many rows each select finds; 1 if omitted. */
   readonly finds?: number | undefined
-  /** Whether statements that have a second form (src/plan/guard.ts) are sent in it. */
-  readonly isGuarded?: boolean | undefined
+  /** Whether statements that have a second form (src/plan/second-form.ts) are sent in it. */
+  readonly isSecondForm?: boolean | undefined
   /** How many writes a unique key refuses, beginning with the first. */
   readonly refused?: number | undefined
 }
@@ -37,12 +37,12 @@ export type Sent = Statement | 'commit' | `begin, ${TransactionOptions['isolatio
 const BYTES = 1_000_000
 
 export async function sentBy ({
-  engine, catalog, table, body, grant, finds = 1, isGuarded = false, refused = 0
+  engine, catalog, table, body, grant, finds = 1, isSecondForm = false, refused = 0
 }: Sending): Promise<readonly Sent[]> {
   const sent: Sent[] = []
   let left = refused
   const run = async (compiled: Statement, sink?: RowSink): Promise<StatementResult> => {
-    const statement = isGuarded ? guardedFirst(compiled) : compiled
+    const statement = isSecondForm ? inSecondForm(compiled) : compiled
     sent.push(statement)
     const { verb, table: { uniqueKeys } } = statement
     if (verb !== 'select' && left-- > 0) throw uniqueViolationOf(uniqueKeys.at(-1))

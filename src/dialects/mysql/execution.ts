@@ -69,7 +69,7 @@ type StatementRun = Run<StatementRequest, SessionOwner>
 
 /** A value that a row computes has made the statement fail. */
 const mayBeHidden = (error: MysqlError, statement: Statement): boolean =>
-  statement.guarded !== undefined &&
+  statement.secondForm !== undefined &&
   (toServiceError(error, statement) as Partial<ServiceError>).code === 'VALUE_OUT_OF_RANGE'
 
 /** Returns the session to its owner. @throws Retryable or StaleCatalog; what the sink throws */
@@ -254,25 +254,26 @@ class Execution {
     // in a transaction the server is not asked, because the ROLLBACK returns the same warning, unless none may follow
     const isAlone = transaction === undefined && this.#before === undefined
     const mayLeaveRest = isAlone && firesTrigger(statement)
-    const maySendAgain = this.#before === undefined && statement.guarded !== undefined
+    const maySendAgain = this.#before === undefined && statement.secondForm !== undefined
     const mayBeRebuilt = (isAlone || maySendAgain) && changesIfRebuilt(error, statement)
-    if (!mayLeaveRest && !mayBeRebuilt && !isRefusedByPlugin(error)) return this.#guardOrGiveBack(error, ok)
-    this.#ask(error, { mayLeaveRest, mayBeRebuilt, maySendAgain }).then(() => this.#guardOrGiveBack(error, ok), () => {
+    if (!mayLeaveRest && !mayBeRebuilt && !isRefusedByPlugin(error)) return this.#sendAgainOrGiveBack(error, ok)
+    const asked = this.#ask(error, { mayLeaveRest, mayBeRebuilt, maySendAgain })
+    asked.then(() => this.#sendAgainOrGiveBack(error, ok), () => {
       this.#tell(error, ok)
       pool.discard(session)
     })
   }
 
   /** The refused statement has changed nothing: a row that it must not show may be the reason. */
-  #guardOrGiveBack (error: MysqlError, ok: OkPacket | undefined): void {
+  #sendAgainOrGiveBack (error: MysqlError, ok: OkPacket | undefined): void {
     const { session, request, request: { statement, stream } } = this.#run
     const isFirst = this.#before === undefined && this.#stop === undefined && stream === undefined
-    const guarded = isFirst && this.#failure === undefined && session.open && mayBeHidden(error, statement)
-      ? statement.guarded?.()
+    const secondForm = isFirst && this.#failure === undefined && session.open && mayBeHidden(error, statement)
+      ? statement.secondForm?.()
       : undefined
-    if (guarded === undefined) return this.#giveBack(error, ok)
+    if (secondForm === undefined) return this.#giveBack(error, ok)
     session.memory.free()
-    this.#run = { ...this.#run, request: { ...request, statement: guarded } }
+    this.#run = { ...this.#run, request: { ...request, statement: secondForm } }
     this.#ended = false
     this.#send()
   }

@@ -4,7 +4,7 @@ import type { ServerTraits } from '../../../src/catalog/catalog.ts'
 import type { Engine } from '../../../src/catalog/traits.ts'
 import type { Sending } from '../../support/sent-statements.ts'
 
-export interface Case extends Pick<Sending, 'table' | 'body' | 'grant' | 'finds' | 'isGuarded' | 'refused'> {
+export interface Case extends Pick<Sending, 'table' | 'body' | 'grant' | 'finds' | 'isSecondForm' | 'refused'> {
   /** What is special about the statements. */
   readonly title: string
   /** The only engine that has it. */
@@ -38,7 +38,7 @@ const refused = (each: Case, count = 1): Case =>
 const onSqlite = (each: Case): Case => ({ ...each, only: 'sqlite' })
 
 const guarded = (each: Case): Case =>
-  ({ ...each, grant: { ...TENANTS, computed: OF_TENANT, g0: OF_TENANT }, isGuarded: true, only: 'mysql' })
+  ({ ...each, grant: { ...TENANTS, computed: OF_TENANT, g0: OF_TENANT }, isSecondForm: true, only: 'mysql' })
 
 const MYSQL: ServerTraits = { sharesLocks: true, upsert: 'byVersion', countsFromEnd: true, nestsInAggregates: true }
 const withTraits = (traits: Partial<ServerTraits>) => (each: Case): Case =>
@@ -325,7 +325,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
       data: ONE, returning: '*'
     }))
   ],
-  'In tables with virtual columns, under rules: the second form (src/plan/guard.ts)': [
+  'In tables with virtual columns, under rules: the second form (src/plan/second-form.ts)': [
     filtered('filters', { twice: 4, order_id: 3 }, 'computed'),
     filtered('words', { $match: { columns: ['note'], text: 'one' } }, 'computed'),
     select('total', { filters: { twice: 4 }, total: 10 }, 'computed'),

@@ -1439,7 +1439,7 @@ for update;
 -- commit
 
 -- =====================================================================================================================
--- In tables with virtual columns, under rules: the second form (src/plan/guard.ts)
+-- In tables with virtual columns, under rules: the second form (src/plan/second-form.ts)
 -- =====================================================================================================================
 
 -- filters
