@@ -1,5 +1,5 @@
 /** `groupBy`, `aggregates` and `having` of a select. */
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import {
   type Answer, type EngineName, type Schema, type Service, sharedOnEachEngine
@@ -19,13 +19,6 @@ const schema: Schema = {
 const selectFrom = ({ post }: Pick<Service, 'post'>, table = 'orders') =>
   (body: object): Promise<Answer> => post(table, { verb: 'select', ...body })
 const rowsOf = async (answer: Promise<Answer>): Promise<any[]> => (await answer).json.data.rows
-
-async function refused (
-  t: Test, answer: Promise<Answer>, [code, path]: readonly [string, string], why: string
-): Promise<void> {
-  const { json } = await answer
-  t.same([json.error?.code, json.error?.details[0]?.path], [code, path], why)
-}
 
 const odd: Schema = (engine) => {
   const names = ['v0', 'V1', 'v_0', 'sum(x)', 'a.b', '$or', '__proto__', 'c0', 't', 'q"`?']
@@ -122,7 +115,7 @@ const test = sharedOnEachEngine(t, {
     `create table big (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key)`,
     'insert into big values (9223372036854775806), (1)'
   ],
-  tokens: [...narrowed, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert'] }]
+  tokens: narrowed
 })
 
 await test('a row has the columns of groupBy, then the aggregates, in the order asked for', async (t, service) => {
@@ -211,25 +204,16 @@ await test('filters select the rows that are grouped, having selects groups', as
     last: { $max: 'note' }
   }
   const expected: ReadonlyArray<readonly [object, string[]]> = [
-    [{}, ['new', 'paid', 'sent']],
-    [{ n: 2 }, ['new']], [{ n: { $gt: 1 } }, ['new', 'paid']], [{ n: { $gte: 3 } }, ['paid']],
-    [{ n: { $lt: 2 } }, ['sent']], [{ n: { $lte: 2 } }, ['new', 'sent']],
-    [{ n: [1, 2] }, ['new', 'sent']], [{ n: { $nin: [1] } }, ['new', 'paid']], [{ n: { $in: [] } }, []],
-    [{ n: { $ne: 2 } }, ['paid', 'sent']], [{ n: { $between: [2, 3] } }, ['new', 'paid']],
-    [{ n: { $null: false } }, ['new', 'paid', 'sent']], [{ n: { $null: true } }, []],
-    [{ sum: '10.30' }, ['new']], [{ sum: 10.3 }, ['new']], [{ sum: { $gt: '6.01' } }, ['new']],
+    [{}, ['new', 'paid', 'sent']], [{ n: 2 }, ['new']], [{ n: { $gt: 1 } }, ['new', 'paid']],
+    [{ n: [1, 2] }, ['new', 'sent']], [{ n: { $in: [] } }, []], [{ n: { $between: [2, 3] } }, ['new', 'paid']],
+    [{ n: { $null: true } }, []], [{ sum: '10.30' }, ['new']], [{ sum: 10.3 }, ['new']],
     [{ sum: { $gte: '6.01' } }, ['new', 'paid']], [{ sum: null }, ['sent']], [{ sum: { $is: '6.01' } }, ['paid']],
     [{ sum: { $in: ['10.3', null] } }, ['new', 'sent']], [{ sum: { $nin: ['10.3', null] } }, ['paid']],
-    [{ avg: '3.005000' }, ['paid']], [{ avg: { $gt: '3.005' } }, ['new']],
-    [{ w: 0.75 }, ['new']], [{ w: { $gte: 5 } }, ['paid']],
-    [{ first: '2026-02-01' }, ['paid']], [{ first: { $lt: '2026-02-01' } }, ['new']],
-    [{ last: 'b' }, ['new']], [{ last: { $like: '%d%' } }, ['paid']], [{ last: { $startsWith: 'b' } }, ['new']],
-    [{ last: { $contains: 'd' } }, ['paid']], [{ last: { $nlike: 'b' } }, ['paid']], [{ last: { $gt: 'b' } }, ['paid']],
-    [{ status: 'new' }, ['new']], [{ status: { $startsWith: 'p' } }, ['paid']], [{ status: { $is: 'new' } }, ['new']],
-    [{ status: { $null: true } }, []],
-    [{ $or: [{ status: 'sent' }, { n: 2 }] }, ['new', 'sent']], [{ $not: { status: 'sent' } }, ['new', 'paid']],
-    [{ $and: [{ n: { $gt: 1 } }, { sum: { $lt: '7.00' } }] }, ['paid']],
-    [{ $is: { status: 'paid', n: 3 } }, ['paid']], [{ n: { $gt: 1, $lt: 3 }, status: 'new' }, ['new']]
+    [{ avg: { $gt: '3.005' } }, ['new']], [{ w: 0.75 }, ['new']], [{ first: { $lt: '2026-02-01' } }, ['new']],
+    [{ last: { $like: '%d%' } }, ['paid']], [{ last: { $gt: 'b' } }, ['paid']],
+    [{ status: { $startsWith: 'p' } }, ['paid']], [{ $or: [{ status: 'sent' }, { n: 2 }] }, ['new', 'sent']],
+    [{ $not: { status: 'sent' } }, ['new', 'paid']], [{ $is: { status: 'paid', n: 3 } }, ['paid']],
+    [{ n: { $gt: 1, $lt: 3 }, status: 'new' }, ['new']]
   ]
   for (const [having, statuses] of expected) t.same(await groups({ having }), statuses, JSON.stringify(having))
   t.same(await groups({ filters: { id: { $gt: 2 } }, having: { n: { $gt: 1 } } }), ['paid'])
@@ -258,42 +242,21 @@ await test('orderBy takes the names of the result; limit counts groups', async (
   t.same(await statuses({ orderBy: 'status DESC', limit: 1 }), ['sent'])
 })
 
-const wrong: ReadonlyArray<readonly [why: string, body: object, code: string, path: string]> = [
-  ['columns with groupBy', { groupBy: ['status'], columns: ['status'] }, 'INVALID_BODY', '/columns'],
-  ['a name that ends with a line feed', { aggregates: { 'a\n': { $count: '*' } } }, 'INVALID_BODY', '/aggregates/a\n'],
-  [
-    '101 aggregates',
-    { aggregates: Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`n${index}`, { $count: '*' }])) },
-    'INVALID_BODY', '/aggregates'
-  ],
-  ['an unknown column of a function', { aggregates: { n: { $sum: 'x' } } }, 'COLUMN_NOT_FOUND', '/aggregates/n/$sum'],
-  ['an unknown column in orderBy', { groupBy: ['status'], orderBy: 'customer' }, 'COLUMN_NOT_FOUND', '/orderBy'],
-  ['the sum of texts', { aggregates: { n: { $sum: 'note' } } }, 'INVALID_VALUE', '/aggregates/n/$sum']
-]
-
-await test('what does not belong together or is not there is refused', async (t, service) => {
-  for (const [why, body, code, path] of wrong) await refused(t, selectFrom(service)(body), [code, path], why)
-  t.same(service.statements(), [], 'before any SQL runs')
-})
-
 await test('names have 1 to 64 letters, digits and _, also those that JavaScript knows', async (t, service) => {
   const names = [
     'a', '_1', '_', 'n'.repeat(64), 'constructor', 'toString', '__proto__', 'select', 'v0', 'c0', 't', 'orders', 'id',
     'TOTAL'
   ]
-  const body =
-    `{"verb":"select","groupBy":["status"],"orderBy":"status","limit":1,"aggregates":{${names.map((name) => `"${name}":{"$count":"*"}`).join()}}}`
-  const { text } = await service.post('orders', body)
-  t.equal(
-    text, `{"success":true,"data":{"rows":[{"status":"new",${names.map((name) => `"${name}":2`).join()}}],"count":1}}`
-  )
-  for (const name of names) {
-    const having = await service.post(
-      'orders',
-      `{"verb":"select","groupBy":["status"],"aggregates":{"${name}":{"$count":"*"}},"having":{"${name}":3},"orderBy":"${name}"}`
-    )
-    t.equal(having.text, `{"success":true,"data":{"rows":[{"status":"paid","${name}":3}],"count":1}}`)
+  const each = (value: unknown): string => names.map((name) => `"${name}":${JSON.stringify(value)}`).join()
+  const ask = async (having: string): Promise<string> => (await service.post(
+    'orders', '{"verb":"select","groupBy":["status"],"limit":1,' +
+      `"aggregates":{${each({ $count: '*' })}},"having":{${having}},"orderBy":"${names.join()},status"}`
+  )).text
+  for (const [status, n, having] of [['sent', 1, ''], ['paid', 3, each(3)]] as const) {
+    t.equal(await ask(having), `{"success":true,"data":{"rows":[{"status":"${status}",${each(n)}}],"count":1}}`)
   }
+  const [refused] = (await selectFrom(service)({ aggregates: { 'a\n': { $count: '*' } } })).json.error.details
+  t.equal(refused.path, '/aggregates/a\n')
 })
 
 await test('columns of any name can be grouped, computed and compared', async (t, service) => {
@@ -340,13 +303,6 @@ await test('the views of a database have aggregates too', async (t, service) => 
   t.match(text, /"status":"new","s":"10.30","t":/)
 })
 
-await test('aggregates need the permission to select', async (t, service) => {
-  const answer = await service.post('orders', { verb: 'select', aggregates: { n: { $count: '*' } } }, {
-    token: 'writer'
-  })
-  t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'])
-})
-
 await test('a grant computes from the rows and columns that it sees', async (t, { post }) => {
   const ask = async (body: object, token = 'narrow'): Promise<Answer> =>
     await post('hidden', { verb: 'select', ...body }, { token })
@@ -358,24 +314,6 @@ await test('a grant computes from the rows and columns that it sees', async (t, 
     await rowsOf(ask({ groupBy: ['v1'], aggregates: { n: { $count: '*' } }, having: { n: { $gt: 1 } } }, 'half')),
     [{ v1: 1, n: 2 }]
   )
-  const names = ['v0', 'v_0', 'secret', 'nope']
-  const answers = new Map<string, string[]>()
-  for (const name of names) {
-    const bodies = [
-      { groupBy: [name] }, { groupBy: ['v1', name] }, { groupBy: ['v1'], orderBy: name }, {
-        groupBy: ['v1'], having: { [name]: 1 }
-      }, { groupBy: ['v1'], aggregates: { x: { $count: '*' } }, orderBy: [{ [name]: 'ASC' }] },
-      ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map(
-        (call) => ({ aggregates: { x: { [call]: name } } })
-      )
-    ]
-    answers.set(name, await Promise.all(bodies.map(async (body) => {
-      const { json } = await ask(body)
-      t.equal(json.error?.code, 'COLUMN_NOT_FOUND', JSON.stringify(body))
-      return JSON.stringify(json).replaceAll(name, 'x')
-    })))
-  }
-  for (const name of names) t.same(answers.get(name), answers.get('nope'), `${name} is as one that is not there`)
   t.same(await rowsOf(ask({
     groupBy: ['v1'],
     aggregates: { v0: { $max: 'id' }, n: { $min: 'id' }, secret: { $count: '*' } },
@@ -567,28 +505,7 @@ await test('least and greatest are as their column; other types have none', asyn
     t.same(row, { low: expected[0][column], high: expected[1][column] }, column)
   }
   for (const column of isServer ? ['en', 'st', 'bits', 'flag', 'doc', 'place'] : ['doc', 'what']) {
-    for (const call of ['$min', '$max', '$sum', '$avg']) {
-      await refused(
-        t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`],
-      `${call} of ${column}`
-      )
-    }
     t.same(await rowsOf(select({ aggregates: { n: { $count: column } } })), [{ n: 2 }], `${column} can be counted`)
-  }
-  for (const column of ['day', 'moment', 'clock', 'txt', 'bin']) {
-    for (const call of ['$sum', '$avg']) {
-      await refused(
-        t, select({ aggregates: { n: { [call]: column } } }), ['INVALID_VALUE', `/aggregates/n/${call}`],
-    `${call} of ${column}`
-      )
-    }
-  }
-  for (const column of isServer ? ['doc', 'place'] : ['doc', 'what']) {
-    await refused(
-      t, select({ aggregates: { n: { $countDistinct: column } } }), ['INVALID_VALUE', '/aggregates/n/$countDistinct'],
-      `${column} has no different values`
-    )
-    await refused(t, select({ groupBy: ['id', column] }), ['INVALID_VALUE', '/groupBy/1'], `${column} has no groups`)
   }
   t.same(
     await rowsOf(select({ aggregates: { s: { $sum: 'tiny' }, a: { $avg: 'y' }, f: { $sum: 'fd' } } })),

@@ -1,6 +1,5 @@
-/** Which rows each operator and combinator selects, what is refused, and which filters a write must have. */
+/** Which rows each operator and combinator selects, and which filters a write must have. */
 import t from 'tap'
-import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine, startService } from '../support/service.ts'
 
@@ -50,8 +49,6 @@ const cases: Array<[string, object, number[]]> = [
   ['null is IS NULL', { note: null }, [1]],
   ['$eq null is IS NULL', { note: { $eq: null } }, [1]],
   ['$is is the value to the letter', { name: { $is: 'Cat' } }, [3]],
-  ['$is of a number', { size: { $is: 3 } }, [3]],
-  ['$is of a decimal', { price: { $is: 10 } }, [3]],
   ['$is of a time', { made: { $is: '2026-01-02T00:00:00' } }, [2]],
   ['$is of JSON, by value', { doc: { $is: [1, 2] } }, [2]],
   ['$is null finds rows without a value', { note: { $is: null } }, [1]],
@@ -64,9 +61,6 @@ const cases: Array<[string, object, number[]]> = [
     $is: { id: 1, name: 'Ant', size: 1, price: '0.50', note: null, made: '2026-01-01T00:00:00', doc: { a: 1 } }
   }, [1]],
   ['$is of a row that was changed meanwhile', { $is: { id: 1, name: 'Ant', size: 2 } }, []],
-  ['$is of rows, combined', {
-    $or: [{ $is: { name: 'bee', doc: [1, 2] } }, { $not: { $is: { size: 5 } }, id: { $gt: 3 } }]
-  }, [2, 4]],
   ['$$ and the name of a column that begins with $', { $$or: 4 }, [4]],
   ['$$ twice', { $or: [{ $$or: 1 }, { $$or: { $gte: 5 } }] }, [1, 5]],
   ['$is takes the name as a select shows it', { $is: { $or: 2 } }, [2]],
@@ -76,19 +70,15 @@ const cases: Array<[string, object, number[]]> = [
   ['$null false', { note: { $null: false } }, [2, 3, 4, 5]],
   ['null of a column that is NOT NULL matches nothing', { name: null }, []],
   ['$gt', { price: { $gt: '1.00' } }, [3, 4]],
-  ['$gte and $lt together', { price: { $gte: 1, $lt: 10 } }, [2, 4]],
   ['$lte on dates', { made: { $lte: '2026-01-02T00:00:00' } }, [1, 2]],
   ['$between has both ends', { size: { $between: [2, 3] } }, [2, 3]],
   ['a list means $in', { size: [1, 5, 7] }, [1, 5]],
   ['$in', { name: { $in: ['bee', 'dog'] } }, [2, 4]],
-  ['$in [] matches nothing', { id: { $in: [] } }, []],
   ['$nin [] matches everything', { id: { $nin: [] } }, [1, 2, 3, 4, 5]],
   ['a list with null finds rows without a value too', { size: [1, null] }, [1, 4]],
-  ['$in with null alone', { size: { $in: [null] } }, [4]],
   ['$nin with null leaves out rows without a value', { size: { $nin: [1, null] } }, [2, 3, 5]],
   ['$nin without null leaves them out too, as SQL does', { size: { $nin: [1] } }, [2, 3, 5]],
   ['$like', { name: { $like: '%a%' } }, [3, 5]],
-  ['$like with a wildcard for one character', { note: { $like: 'a_b' } }, [3, 4]],
   ['$like with an escaped wildcard', { note: { $like: 'a\\_b' } }, [3]],
   ['$nlike', { note: { $nlike: 'a%' } }, [2, 5]],
   ['$startsWith', { name: { $startsWith: 'A' } }, [1]],
@@ -97,21 +87,17 @@ const cases: Array<[string, object, number[]]> = [
   ['$contains takes _ as it is', { note: { $contains: '_' } }, [3]],
   ['$contains takes % as it is', { note: { $contains: '%' } }, [2]],
   ['$contains of nothing finds every row with a value', { note: { $contains: '' } }, [2, 3, 4, 5]],
-  ['several operators on one column are all required', { id: { $gt: 1, $ne: 3, $lt: 5 } }, [2, 4]],
   ['$or', { $or: [{ id: 1 }, { name: 'dog' }] }, [1, 4]],
   ['$or beside a column', { size: { $gt: 1 }, $or: [{ id: 2 }, { id: 4 }] }, [2]],
-  ['$or of nothing matches nothing', { $or: [] }, []],
-  ['$and of nothing matches everything', { $and: [] }, [1, 2, 3, 4, 5]],
-  ['$and', { $and: [{ size: { $gt: 1 } }, { size: { $lt: 4 } }] }, [2, 3]],
   ['$not', { $not: { id: { $gt: 2 } } }, [1, 2]],
   ['$not of several: not all of them', { $not: { id: 1, name: 'Ant' } }, [2, 3, 4, 5]],
   ['$not leaves out what is unknown, as SQL does', { $not: { size: 1 } }, [2, 3, 5]],
   ['nested combinators', {
     $or: [{ $and: [{ id: { $gte: 4 } }, { $not: { name: 'dog' } }] }, { $not: { $or: [{ id: { $gt: 1 } }] } }]
   }, [1, 5]],
-  ['a JSON column is compared with an object as a value', { doc: { a: 1 } }, [1]],
-  ['a JSON column is compared with a list as a value', { doc: [1, 2] }, [2]],
-  ['a JSON column is compared with an empty object', { doc: {} }, [5]],
+  ['a JSON column is compared with an object, a list or an empty object', {
+    $or: [{ doc: { a: 1 } }, { doc: [1, 2] }, { doc: {} }]
+  }, [1, 2, 5]],
   ['$eq on a JSON column', { doc: { $eq: { a: 1 } } }, [1]],
   ['$in on a JSON column takes values', { doc: { $in: [{ a: 1 }, [1, 2]] } }, [1, 2]],
   ['$ne on a JSON column', { doc: { $ne: { a: 1 } } }, [2, 4, 5]],
@@ -129,63 +115,21 @@ await test('filters select', async (t, { post }) => {
   }
 })
 
-const levels = (depth: number, innermost: object = {
-  id: 1
-}): object => depth === 0 ? innermost : { $not: levels(depth - 1, innermost) }
+const levels = (depth: number, innermost: object = { id: 1 }): object =>
+  depth === 0 ? innermost : { $not: levels(depth - 1, innermost) }
 
-/** filters -> code. */
-const refusals: Array<[string, object, string]> = [
-  ['33 levels', levels(33), 'INVALID_BODY'],
-  ['257 conditions', { $or: Array.from({ length: 257 }, (_, id) => ({ id })) }, 'INVALID_BODY'],
-  ['257 members without a condition', { $and: Array.from({ length: 257 }, () => ({})) }, 'INVALID_BODY'],
-  [
-    '257 combinators without a condition',
-    { $or: Array.from({ length: 257 }, (_, id) => [{ $and: [] }, { $or: [] }, { $not: {} }, { $is: {} }][id % 4]) },
-    'INVALID_BODY'
-  ],
-  ['10,001 values', { id: Array.from({ length: 10_001 }, (_, id) => id) }, 'INVALID_BODY'],
-  [
-    '10,001 values in two lists',
-    { id: Array.from({ length: 5000 }, (_, id) => id), size: { $in: Array.from({ length: 5001 }, (_, id) => id) } },
-    'INVALID_BODY'
-  ],
-  ['a pattern of 1,001 characters', { name: { $like: '%'.repeat(1001) } }, 'INVALID_BODY'],
-  ['a pattern of 1,001 characters to leave out', { name: { $nlike: 'a'.repeat(1001) } }, 'INVALID_BODY'],
-  ['a beginning of 1,001 characters', { name: { $startsWith: '😀'.repeat(1001) } }, 'INVALID_BODY'],
-  ['a part of 1,001 characters', { $or: [{ id: 1 }, { name: { $contains: 'é'.repeat(1001) } }] }, 'INVALID_BODY'],
-  ['257 conditions of $is', { $or: Array.from({ length: 257 }, (_, id) => ({ $is: { id } })) }, 'INVALID_BODY'],
-  ['33 levels of which the last is $is', levels(32, { $is: { id: 1 } }), 'INVALID_BODY'],
-  ['a column that there is not', { $or: [{ nope: 1 }] }, 'COLUMN_NOT_FOUND'],
-  ['$gt on JSON', { doc: { $gt: 1 } }, 'INVALID_VALUE']
-]
-
-await test('256 members without a condition are as many as conditions may be', async (t, { post }) => {
-  const { status, json } = await post('things', {
-    verb: 'select', filters: { $and: [...Array.from({ length: 255 }, () => ({})), { id: -1 }] }
-  })
-  t.same([status, json.data.rows], [200, []])
-})
-
-await test('invalid filters are rejected', async (t, { post, statements }) => {
-  statements()
-  for (const [name, filters, code] of refusals) {
-    const { status, json } = await post('things', { verb: 'select', filters })
-    t.equal(status, 400, name)
-    t.equal(json.error?.code, code, name)
-    t.match(json.error.details[0].path, /^\/filters\//, name)
-  }
-  t.same(statements(), [])
-})
-
-await test('filters exactly at the limits are accepted', async (t, { post }) => {
-  const patterns = ['a'.repeat(1000), '%'.repeat(1000), '😀'.repeat(1000), '\\'.repeat(1000)].flatMap(
-    (pattern) => ['$like', '$nlike', '$startsWith', '$contains'].map((operator) => ({ note: { [operator]: pattern } }))
-  )
-  for (const filters of [
-    ...patterns, levels(32), levels(31, { $is: { id: 1 } }), { $or: Array.from({ length: 256 }, (_, id) => ({ id })) },
-    { id: Array.from({ length: 10_000 }, (_, id) => id) }
-  ]) {
-    t.equal((await post('things', { verb: 'select', filters })).status, 200)
+await test('filters are accepted up to the limits, which a database takes, and no further', async (t, { post }) => {
+  const list = (length: number): number[] => Array.from({ length }, (_, id) => id)
+  const limits: Array<[most: number, filters: (number: number) => object]> = [
+    [32, (depth) => levels(depth)], [31, (depth) => levels(depth, { $is: { id: 1 } })],
+    [256, (length) => ({ $or: list(length).map((id) => ({ id })) })], [10_000, (length) => ({ id: list(length) })],
+    ...['a', '%', '😀', '\\'].flatMap((character) => ['$like', '$nlike', '$startsWith', '$contains'].map(
+      (operator): typeof limits[number] => [1000, (length) => ({ note: { [operator]: character.repeat(length) } })]
+    ))
+  ]
+  for (const [most, filters] of limits) {
+    t.equal((await post('things', { verb: 'select', filters: filters(most) })).status, 200)
+    t.match((await post('things', { verb: 'select', filters: filters(most + 1) })).json.error, { code: 'INVALID_BODY' })
   }
 })
 
@@ -213,66 +157,15 @@ await test('a pattern that is too complex for the database is rejected or matche
   }
 })
 
-// Update and delete reject filters that fold to the constant true.
-
-const sayNothing: object[] = [
-  {}, { $and: [] }, { $not: { $or: [] } }, { $or: [{}, { id: 1 }] }, { $or: [{ id: 1 }, {}] },
-  { $and: [{}, { $and: [] }] }, { $is: {} }, { $or: [{ id: 1 }, { $is: {} }] },
-  { id: { $nin: [] } }, { $not: { id: { $in: [] } } }, { id: { $nin: [], $null: false } },
-  { $or: [{ b: 1 }, { id: { $nin: [] } }] }, { $not: { $and: [{ b: 1 }, { id: { $in: [] } }] } },
-  { id: { $null: false } }, { $not: { id: { $null: true } } }, { id: { $ne: null } }, { $not: { id: null } },
-  { $not: { id: { $is: null } } }, { id: { $nin: [null] } }, { $not: { $not: { id: { $null: false } } } },
-  { $not: { id: null, b: 1 } }, { $not: { b: 1, $or: [] } }
-]
-
-/** Only constants are folded: with these filters a client selects every row, or almost every row, on purpose. */
-const saySomething: object[] = [
-  { id: { $gte: 0 } }, { a: { $gte: 0 } }, { a: { $between: [0, 255] } }, { $or: [{ id: 1 }, { id: { $ne: 1 } }] },
-  { $or: [{ id: { $gt: 3 } }, { id: { $lt: 7 } }] }, { name: { $like: '%' } }, { name: { $startsWith: '' } },
-  { kind: ['x', 'y'] }, { $or: [{ b: { $null: true } }, { b: { $null: false } }] }, { $not: { b: null } },
-  { b: { $ne: null } }, { doc: { $null: true } }, { $is: { b: 1 } }, { b: { $is: 1 } }
-]
-
-/** Filters that fold to false select no row and are accepted. */
-const never: object[] = [
-  { $or: [] }, { id: null }, { id: { $in: [] } }, { id: { $null: true } }, { $is: { id: null } },
-  { id: { $in: [null] } }, { b: 1, $or: [] }, { $not: {} }, { $not: { $or: [{ b: 1 }, {}] } }
-]
-
-await test('filters that fold to true are rejected', async (t, { post, sql, statements }) => {
-  statements()
-  for (const filters of sayNothing) {
+await test('filters that say nothing do not write', async (t, { post, sql }) => {
+  for (const filters of [{}, { $or: [{ id: 1 }, {}] }, { id: { $null: false } }]) {
     for (const body of [{ verb: 'delete', filters }, { verb: 'update', data: { mark: 1 }, filters }]) {
-      t.match(
-        (await post('bits', body)).json, { error: { code: 'FILTERS_REQUIRED', details: [{ path: '/filters' }] } },
-        JSON.stringify(body)
-      )
+      t.match((await post('bits', body)).json, { error: { code: 'FILTERS_REQUIRED' } }, JSON.stringify(body))
     }
-    t.match(
-      (await post('bits', { verb: 'select', filters })).json, { data: { count: 1 } },
-      `select by ${JSON.stringify(filters)}`
-    )
+    t.match((await post('bits', { verb: 'select', filters })).json, { data: { count: 1 } })
   }
-  t.same(statements().filter((statement) => !statement.startsWith('select')), [], 'no write was sent')
+  t.match((await post('bits', { verb: 'delete', filters: { $or: [] } })).json.data, { deleted: 0 })
   t.same((await sql('select mark from bits')).map(({ mark }) => Number(mark)), [0])
-})
-
-await test('other filters are accepted, however many rows they match', async (t, { post }) => {
-  for (const filters of saySomething) {
-    t.match(
-      await post('bits', { verb: 'update', data: { mark: 1 }, filters }), { status: 200 }, JSON.stringify(filters)
-    )
-  }
-  for (const filters of never) {
-    t.match(
-      await post('bits', { verb: 'delete', filters }), { status: 200, json: { data: { deleted: 0 } } },
-      JSON.stringify(filters)
-    )
-    t.match(
-      await post('bits', { verb: 'update', data: { mark: 1 }, filters }),
-      { status: 200, json: { data: { updated: 0 } } }, JSON.stringify(filters)
-    )
-  }
 })
 
 // `$has`: which rows have this member of a SET.
@@ -324,9 +217,6 @@ await test('$has finds the sets with a member, or with all members of a list', a
     JSON.stringify(json)
   )
   t.same((await post('posts', { verb: 'delete', filters: { wide: { $has: 'm63' } } })).json.data, { deleted: 2 })
-  const answer = await post('posts', { verb: 'select', filters: { tags: { $has: ['a', 'c'] } } })
-  isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why: 'no member' })
-  t.equal(answer.json.error.details[0].path, '/filters/tags/$has/1')
 }, ['mariadb', 'mysql'])
 
 await test('a row sent back with $is works as an optimistic lock on its whole content, also where the collation ' +
@@ -430,15 +320,6 @@ await onEachEngine(t, 'a text or bytes longer than the ' +
   const select = (filters: object, more: object = {}): object => ({
     verb: 'select', columns: ['id'], filters, orderBy: 'id', ...more
   })
-  t.same(await answers({ verb: 'update', filters: { name: { $ne: long } }, data: { k: 1 }, dryRun: true }), isSqlite
-    ? { updated: 2, dryRun: true }
-    : 'FILTERS_REQUIRED /filters', 'a constant that is true says nothing')
-  t.same(await answers({ verb: 'update', filters: { bare: { $ne: long } }, data: { k: 1 }, dryRun: true }), {
-    updated: isSqlite ? 1 : 2, dryRun: true
-  })
-  t.same(await answers({ verb: 'delete', filters: { name: long }, dryRun: true }), {
-    deleted: isSqlite ? 1 : 0, dryRun: true
-  })
   t.same(await answers({ verb: 'select', groupBy: ['bare'], having: { bare: long } }), isSqlite
     ? { rows: [{ bare: long }], count: 1 }
     : { rows: [], count: 0 })
@@ -452,16 +333,6 @@ await onEachEngine(t, 'a text or bytes longer than the ' +
   t.same(await answers(select({ id: 3 }, {
     include: { same: { table: 'streets', on: { name: 'name' }, columns: ['id'], filters: { bare: long } } }
   })), { rows: [{ id: 3, same: [] }], count: 1 })
-  if (isSqlite) return
-  for (const [filters, path] of [
-    [{ name: { $gt: long } }, 'name/$gt'], [{ name: { $lte: long } }, 'name/$lte'],
-    [{ name: { $between: ['a', long] } }, 'name/$between/1'], [{ mark: { $gte: bytes } }, 'mark/$gte'],
-    [{ name: 5 }, 'name'], [{ mark: '*' }, 'mark']
-  ] as Array<[object, string]>) {
-    t.equal(await answers(select(filters)), `INVALID_VALUE /filters/${path}`)
-  }
-  t.equal(await answers({ verb: 'update', filters: { id: 1 }, data: { name: long } }), 'INVALID_VALUE /data/name')
-  t.equal(await answers(select({}, { orderBy: 'name', after: { name: long, id: 1 } })), 'INVALID_VALUE /after/name')
 })
 
 await onEachEngine(t, 'a longer value of a ' +
