@@ -65,19 +65,20 @@ await test('a rule has the value of a claim', async (t, { post }) => {
 
 await test('a claim that cannot be used is 403, for every verb', async (t, { post, engine, statements }) => {
   statements()
+  const bodies = [
+    { verb: 'select' }, { verb: 'insert', data: {} }, { verb: 'insert', data: [{}, {}] },
+    { verb: 'update', data: { total: 1 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }
+  ]
   for (const [why, { name }] of refused) {
     if (why === 'a text that is too long' && engine === 'sqlite') continue // SQLite has no lengths
-    for (const body of [
-      { verb: 'select' }, { verb: 'insert', data: {} }, { verb: 'insert', data: [{}, {}] },
-      { verb: 'update', data: { total: 1 }, filters: { id: 1 } }, { verb: 'delete', filters: { id: 1 } }
-    ]) {
+    for (const body of name === 'missing' ? bodies : bodies.slice(0, 1)) {
       const { status, json } = await post('orders', body, { token: name })
       t.match(
         { status, ...json.error }, { status: 403, code: 'PERMISSION_DENIED', details: [] }, `${why}: ${body.verb}`
       )
     }
-    t.equal((await post('orders', { verb: 'delete' }, { token: name })).status, 400, 'the body is checked before')
   }
+  t.equal((await post('orders', { verb: 'delete' }, { token: 'missing' })).status, 400, 'the body is checked before')
   t.same(statements(), [], 'no statement runs')
   t.equal(
     (await post('nowhere', { verb: 'select' }, { token: 'rounded' })).status, 403, 'before a table that is not there'

@@ -1,6 +1,7 @@
 /**
  * Rules on rows: a row outside of them is not there, and cannot be written, also where the database computes values,
- * leaves rows out or compares otherwise than the column.
+ * leaves rows out or compares otherwise than the column. What the rules make of a body, or refuse it for, is in
+ * test/plan/bodies/grants.txt.
  */
 import t, { type Test } from 'tap'
 import { statementCache } from '../../src/sql/statement-cache.ts'
@@ -17,7 +18,6 @@ const tokens = [
   tokenFor('open', { orders: { rows: { ...claim, status: ['new', 'paid'], total: { $gte: 5, $lt: 100 } } } }, {
     tenant: 'acme'
   }),
-  tokenFor('misfit', { orders: { rows: { total: 'many' } } }),
   tokenFor('broken', { orders: { rows: { nope: 1 } }, customers: {} })
 ]
 
@@ -54,48 +54,15 @@ await testTenants('a row outside of the rules is not there', async (t, { post, s
   t.same((await sql(ORDERS)).map(({ status }) => status), ['x', 'x', 'x', 'new', 'paid', 'done', 'new'])
   t.same(await acme({ verb: 'delete', filters: { id: { $gte: 0 } } }), { deleted: 3 })
   t.same((await sql(ORDERS)).map(({ id }) => Number(id)), [4, 5, 6, 7])
-  t.same(await as('broken')({ verb: 'select' }), [404, 'TABLE_NOT_FOUND'], 'a rule on a column that is not there')
-  t.same(await as('misfit')({ verb: 'select' }), [404, 'TABLE_NOT_FOUND'], 'a constant that does not fit its column')
 })
 
 await testTenants('a row that is written satisfies the rules', async (t, { post, sql }) => {
-  const as = (token: string) => async (body: object) => {
-    const { status, json } = await post('orders', body, { token })
-    return status === 200 ? json.data : [status, json.error.code, json.error.details.length]
-  }
+  const as = (token: string) => async (body: object) => outcomeOf(await post('orders', body, { token }))
   const [acme, open] = [as('acme'), as('open')]
   const before = await sql(ORDERS)
-  const denied = [403, 'PERMISSION_DENIED', 0]
-  for (const data of [
-    {}, { total: 5 }, { status: 'new' }, { status: 'done', total: 5 }, { status: 'NEW', total: 5 },
-    { status: 'new', total: 100 }, { status: 'new', total: null },
-    { status: null, total: 5 }, { status: 'new', total: 5, tenant: null }, { id: null, status: 'new', total: 4 },
-    [{ status: 'new', total: 5 }, { status: null, total: 5 }],
-    { status: 'new', total: 5, tenant: 'zeta' }, { status: 'new', total: 5, tenant: 'ACME' },
-    { status: 'new', total: 5, tenant: 'acme ' }
-  ]) {
-    t.same(await open({ verb: 'insert', data }), Array.isArray(data)
-      ? [...denied.slice(0, 2), 1]
-      : denied, JSON.stringify(data))
-  }
-  for (const data of [
-    { total: 4 }, { total: null }, { status: null }, { tenant: null }, { id: null, total: 4 }, { status: 'done' },
-    { status: 'New' }, { tenant: 'zeta' }, { total: 10, tenant: 'Acme' }
-  ]) {
-    t.same(await open({ verb: 'update', data, filters: { id: 1 } }), denied, JSON.stringify(data))
-  }
-  t.same(await open({
-    verb: 'insert', data: { id: 8, status: 'new', total: 5 }, onConflict: { key: ['id'], set: { status: null } }
-  }), denied)
-  t.same(
-    await open({ verb: 'update', data: { total: 4, nope: 1 }, filters: { id: 1 } }), [400, 'COLUMN_NOT_FOUND', 1],
-    'after all that the catalog tells'
-  )
-  t.same(
-    await open({ verb: 'update', data: { id: null, total: 5 }, filters: { id: 1 } }), [422, 'NOT_NULL_VIOLATION', 1],
-    'what the database refuses comes last'
-  )
-  t.same(await acme({ verb: 'insert', data: { tenant: 'acme' } }), [400, 'COLUMN_NOT_FOUND', 1], 'the column is hidden')
+  const denied = [403, 'PERMISSION_DENIED']
+  t.same(await open({ verb: 'insert', data: { status: 'done', total: 5 } }), denied)
+  t.same(await open({ verb: 'update', data: { status: 'New' }, filters: { id: 1 } }), denied)
   t.same(await sql(ORDERS), before)
   t.match(await open({ verb: 'insert', data: { status: 'new', total: 5, tenant: 'acme', secret: 'o1' } }), {
     inserted: 1, id: 8

@@ -214,6 +214,7 @@ const invalid: Array<[why: string, grant: unknown, reason: RegExp]> = [
   ['an unknown field', { ...everything, tables: ['customers'] }, /tables: is not a setting/],
   ['an unknown field of a table', table({ row: {} }), /databases/],
   ['a rule that is no rule', table({ rows: { id: { $like: '1' } } }), /databases/],
+  ['a rule by related rows', table({ rows: { $some: { orders: {} } } }), /databases/],
   ['a number that is not exact', table({ rows: { id: 2 ** 60 } }), /2\^53/],
   ...[Promise.resolve({ id: 1 }), new Map([['id', 1]]), new Date(), undefined].map((rows): (typeof invalid)[number] => [
     `rules that are ${Object.prototype.toString.call(rows)}`, table({ rows }),
