@@ -3,7 +3,7 @@
  * Imports only the grammar of filters, so that the client can use it anywhere.
  */
 import type {
-  BOUNDS, CasedOperator, CASES, COMBINATORS, CombinatorForm, MATCH_MODES, OPERATORS, OperandForm, PATH_OPERATORS
+  BOUNDS, CasedOperator, CASES, CombinatorName, MATCH_MODES, OperandForm, OperatorName, OPERATORS, PATH_OPERATORS
 } from '../../schemas/filters.ts'
 
 /**
@@ -29,6 +29,8 @@ export type AnyDatabases = Record<string, any>
 export type Name<T> = keyof T & string
 /** The field `K` of a request without undefined; never if it has none. */
 export type Of<B, K extends string> = K extends keyof B ? Exclude<B[K], undefined> : never
+/** The keys of the members of a union. */
+export type KeysOf<A> = A extends unknown ? keyof A : never
 /** The values of `K` in the members of a union that have it. */
 export type ValueAt<A, K> = A extends unknown ? K extends keyof A ? A[K] : never : never
 export type SelectOf<C> = C extends Column<infer Select, any, any, any> ? Select : C
@@ -68,20 +70,17 @@ export type Insert<T> = [Needed<T> | Possible<T>] extends [never]
 /** Data of an update. */
 export type Update<T> = { [K in Changeable<T>]?: UpdateOf<T[K]> }
 
-/**
- * The form that computes a new value: an increment of the stored number, the present time, a JSON Merge Patch, or the
- * default of the column.
- */
-type FormOf<C> =
-  | ([SumOf<C>] extends [never] ? never : { $inc: number | bigint | string })
-  | NowOf<UpdateOf<C>>
-  | (object extends SelectOf<C> ? { $merge: object } : never)
-  | { $default: true }
-
-/** Data of an update, with forms. */
+/** Data of an update, with the forms that compute a new value. */
 export type Changes<T> = [Changeable<T>] extends [never]
   ? never
-  : { [K in Changeable<T>]?: UpdateOf<T[K]> | FormOf<T[K]> }
+  : {
+      [K in Changeable<T>]?:
+        | UpdateOf<T[K]>
+        | ([SumOf<T[K]>] extends [never] ? never : { $inc: number | bigint | string })
+        | NowOf<UpdateOf<T[K]>>
+        | (object extends SelectOf<T[K]> ? { $merge: object } : never)
+        | { $default: true }
+    }
 
 /** A number of rows, or its bounds. */
 export type Expect = number | { [B in typeof BOUNDS[number]]?: number }
@@ -104,51 +103,39 @@ interface OperandTypes<V, X, N, O> extends Record<OperandForm, unknown> {
 /** Values inside a JSON column. */
 type Inside = string | number | bigint | boolean
 
-/** The types of operands inside a JSON column by their form. */
-interface PathOperandTypes extends Partial<Record<OperandForm, unknown>> {
-  compared: Inside
-  comparedOrNull: Inside | null
-  values: ReadonlyArray<Inside | null>
-  pair: readonly [Inside, Inside]
-  pattern: string
-  boolean: boolean
-}
-
 /** Path such as `$.tags[0]` -> the value there, or operators. */
 export type Paths = Readonly<Record<`$${string}`, Inside | null | {
-  readonly [O in keyof typeof PATH_OPERATORS]?: PathOperandTypes[(typeof PATH_OPERATORS)[O]]
+  readonly [O in keyof typeof PATH_OPERATORS]?: OperandTypes<Inside, never, never, never>[(typeof PATH_OPERATORS)[O]]
 }>>
 
 /** `X`: an additional type of operands; `N`: an additional type of compared operands; `C`: that of other columns. */
 export type Operators<V, X = never, N = never, C = never> = {
-  -readonly [O in keyof typeof OPERATORS]?: OperandTypes<V, X, N, C>[(typeof OPERATORS)[O]['operand']]
+  -readonly [O in OperatorName]?: OperandTypes<V, X, N, C>[(typeof OPERATORS)[O]['operand']]
 } & { $case?: never }
 
-/** Operators that ignore the letter case of texts. Texts and times have the same type here. */
-type InAnyCase<V, X> = string extends V
-  ? { [O in CasedOperator]?: OperandTypes<V, X, never, never>[(typeof OPERATORS)[O]['operand']] } &
-    { [O in Exclude<keyof typeof OPERATORS, CasedOperator>]?: never } & { $case: typeof CASES[number] }
-  : never
-
-/** Columns with names that begin with `$` get another `$` in filters. */
-type Dollars<T, X, N> = { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: ColumnFilter<T[K], X, N, Other<T, N>> }
-
-/** Another column of the same row, in filters of rows. */
-type Other<T, N> = [N] extends [never] ? never : { readonly $column: Name<T> }
-
-type ColumnFilter<C, X, N, O> =
-  | ValueOf<C>
+/** `V`: the type of the column, `O`: of another column. */
+type ColumnFilter<V, X, N, O> =
+  | V
   | X
-  | (N & NowOf<ValueOf<C>>)
+  | N
   | null
-  | ReadonlyArray<ValueOf<C> | X | null>
-  | Operators<ValueOf<C>, X, N & NowOf<ValueOf<C>>, O>
-  | InAnyCase<ValueOf<C>, X>
+  | ReadonlyArray<V | X | null>
+  | Operators<V, X, N, O>
+  // operators that ignore the letter case of texts, which have the type of times here
+  | (string extends V
+    ? Pick<Operators<V, X>, CasedOperator> & { [O in Exclude<OperatorName, CasedOperator>]?: never } &
+      { $case: typeof CASES[number] }
+    : never)
 
-/** `N`: never where the present time is not allowed. */
-export type Filters<T, X = never, N = Now> = { [K in keyof T]?: ColumnFilter<T[K], X, N, Other<T, N>> } &
-  Combinators<T, X, N> &
-  Dollars<T, X, N>
+/**
+ * Columns whose names begin with `$` get another `$`. `N`: never where neither the present time nor another column is
+ * allowed.
+ */
+export type Filters<T, X = never, N = Now> = {
+  [K in keyof T as K extends `$${string}` ? `$${K}` : K]?: ColumnFilter<
+    ValueOf<T[K]>, X, N & NowOf<ValueOf<T[K]>>, [N] extends [never] ? never : { readonly $column: Name<T> }
+  >
+} & Partial<Combinators<T, X, N>>
 
 /** A member of `$some` or `$none`: rows of another table, which is known only at run time. */
 export interface Related {
@@ -159,14 +146,14 @@ export interface Related {
   readonly count?: number | { [B in typeof BOUNDS[number]]?: number } & { $between?: readonly [number, number] }
 }
 
-/** The types of the values of combinators, by their form. */
-interface CombinatorTypes<T, X, N> extends Record<CombinatorForm, unknown> {
-  list: ReadonlyArray<Filters<T, X, N>>
-  filters: Filters<T, X, N>
-  row: { readonly [K in keyof T]?: ValueOf<T[K]> | null }
-  members: Readonly<Record<string, Omit<Related, 'count'>>>
-  counted: Readonly<Record<string, Related>>
-  search: Match<T, X>
+interface Combinators<T, X, N> extends Record<CombinatorName, unknown> {
+  $and: ReadonlyArray<Filters<T, X, N>>
+  $or: ReadonlyArray<Filters<T, X, N>>
+  $not: Filters<T, X, N>
+  $is: Position<T>
+  $some: Readonly<Record<string, Related>>
+  $none: Readonly<Record<string, Omit<Related, 'count'>>>
+  $match: Match<T, X>
 }
 
 /** Full text in the columns of one index. */
@@ -176,13 +163,9 @@ export interface Match<T, X = never> {
   readonly mode?: typeof MATCH_MODES[number]
 }
 
-type Combinators<T, X, N> = {
-  -readonly [C in keyof typeof COMBINATORS]?: CombinatorTypes<T, X, N>[(typeof COMBINATORS)[C]]
-}
-
-type Ascent = 'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'
-type Nulls = 'NULLS FIRST' | 'NULLS LAST' | 'nulls first' | 'nulls last'
-type Direction = Ascent | `${Ascent} ${Nulls}`
+type Direction = `${'ASC' | 'DESC' | 'Asc' | 'Desc' | 'asc' | 'desc'}${
+  '' | ' NULLS FIRST' | ' NULLS LAST' | ' nulls first' | ' nulls last'
+}`
 
 /** One column with its direction. */
 export type OrderTerm<C extends string> = { [K in C]: { readonly [Column in K]: Direction } }[C]
@@ -265,41 +248,9 @@ export type Part<T, M = never> = Readonly<Record<
   | undefined | M | { readonly $year: Timed<T> } | { readonly $month: Timed<T> } | { readonly $week: Timed<T> }
   | { readonly $date: Timed<T> } | { readonly $hour: Timed<T> }
 >>
-type PartNames<G> = Exclude<G extends string ? never : keyof G, MemberGroupNames<G>>
-/** The names of the entries that are columns of members: no key of their value begins with `$`. */
-export type MemberGroupNames<G> = G extends string
-  ? never
-  : { [K in keyof G]-?: IsOfMember<Exclude<G[K], undefined>> extends true ? K : never }[keyof G]
-type IsOfMember<P> = [P] extends [never] ? false : [Extract<keyof P, `$${string}`>] extends [never] ? true : false
-type PartOf<G, K> = Exclude<ValueAt<Exclude<G, string>, K>, undefined> extends infer P
-  ? P extends { readonly $year: unknown } ? number | null : string | null
-  : never
-
-/** The names of the aggregates that have a column of a member. */
-export type MemberAggregateNames<A> = {
-  [K in keyof A]-?: [ValueAt<A[K], Exclude<keyof A[K], 'filters'> & string>] extends [string] ? never : K
-}[keyof A]
-
-/** The type of the value that an aggregate returns. Without rows there is no sum. */
-export type AggregateOf<T, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
-  ? number
-  : A extends { readonly $sum: infer K extends keyof T } | { readonly $avg: infer K extends keyof T }
-    ? SumOf<T[K]> | null
-    : A extends { readonly $min: infer K extends keyof T } | { readonly $max: infer K extends keyof T }
-      ? SelectOf<T[K]> | null
-      : never
-
 /** Name to function. */
 export type Aggregates<T, X = never, M = never> = Readonly<Record<string, Aggregate<T, X, M>>>
-/** A row of groups. Columns and aggregates of members: src/in-process/related.ts. */
-export type GroupRow<T, G, A> = { [K in Extract<G, keyof T>]: SelectOf<T[K]> } & {
-  [K in PartNames<G>]: PartOf<G, K>
-} & { [K in Exclude<keyof A, MemberAggregateNames<A>>]: AggregateOf<T, A[K]> }
-/** The columns that `having` and `orderBy` can name. A sum that is a string may be compared with a number. */
-export type GroupColumns<T, G, A> = Pick<T, Extract<G, keyof T>> & { [K in PartNames<G>]: PartOf<G, K> } & Comparable<{
-  [K in Exclude<keyof A, MemberAggregateNames<A>>]: AggregateOf<T, A[K]>
-}>
-/** The results of aggregates as columns. */
+/** The results of aggregates as columns. A sum that is a string may be compared with a number. */
 export type Comparable<R> = { [K in keyof R]: Column<R[K], R[K] extends string | null ? number : never, never> }
 
 /** The type of a value with the given type of integers beyond 2^53. */

@@ -4,11 +4,11 @@
  * member is one row or a list.
  */
 import type {
-  Aggregate, AggregateOf, Aggregates, AnyOrder, Bigints, Filters, LargeIn, MemberAggregateNames, MemberGroupNames, Name,
-  Of, OrderOf, PathTerm, Related, Row, SelectOf, Summable, SumOf, ValueAt
+  Aggregate, Aggregates, AnyOrder, Bigints, Comparable, Filters, KeysOf, LargeIn, Name, Of, OrderOf, PathTerm, Related,
+  Row, SelectOf, Summable, SumOf, ValueAt
 } from './field-types.ts'
 
-type IsAny<T> = 0 extends 1 & T ? true : false
+export type IsAny<T> = 0 extends 1 & T ? true : false
 
 /**
  * Table -> its keys and relations. Unknown if the interface of the tables lacks them, because it was written by hand.
@@ -53,20 +53,20 @@ type OnlyRelation<Tables, T, O extends string> = T extends keyof Relations<Table
 /** The form of a member in a row. */
 type Form = 'list' | 'object'
 
-/** Rows of another table, or aggregates of them: the fields that do not depend on the table. */
-interface AnyMember<Tables> {
-  readonly table?: Name<Tables>
-  readonly on?: Readonly<Record<string, string>>
-  readonly as?: Form
-  readonly filters?: object
-  readonly columns?: readonly string[]
-  readonly limit?: number
-  readonly orderBy?: AnyOrder<string>
-  readonly aggregates?: object
-  readonly include?: AnyMembers<Tables>
+/** Any members by their names: rows of other tables, or aggregates of them. */
+export interface AnyMembers<Tables> {
+  readonly [name: string]: {
+    readonly table?: Name<Tables>
+    readonly on?: Readonly<Record<string, string>>
+    readonly as?: Form
+    readonly filters?: object
+    readonly columns?: readonly string[]
+    readonly limit?: number
+    readonly orderBy?: AnyOrder<string>
+    readonly aggregates?: object
+    readonly include?: AnyMembers<Tables>
+  }
 }
-/** Any members by their names. */
-export type AnyMembers<Tables> = Readonly<Record<string, AnyMember<Tables>>>
 
 /**
  * The table of a member: the one that it names, or else the one with the member's name. Never if there is no such
@@ -101,7 +101,11 @@ type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> 
   : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
       ('aggregates' extends keyof B
         ? { readonly aggregates: Aggregates<Tables[O], X> }
-        : RowsFields<Tables, O, B, X> & FieldsOfForm<Tables, T, O, B>)
+        : FieldsOfForm<Tables, T, O, B> & {
+          readonly as?: Form
+          readonly columns?: ReadonlyArray<Name<Tables[O]>>
+          readonly include?: Members<Tables, O, Of<B, 'include'>, X>
+        })
 
 /** The order and the limit of a member, by the form that it asks for. Without one, an object has neither. */
 type FieldsOfForm<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = [Of<B, 'as'>] extends [never]
@@ -116,8 +120,7 @@ export type RelatedFilters<Tables, T extends Name<Tables>, F, X> =
   IsAny<Tables> extends true
     ? unknown
     : {
-        readonly [C in keyof F as C extends '$some' | '$none' | '$not' | '$and' | '$or' ? C : never]: C extends
-          '$some' | '$none'
+        readonly [C in keyof F as Extract<C, '$some' | '$none' | '$not' | '$and' | '$or'>]: C extends '$some' | '$none'
           ? RelatedMembers<Tables, T, F[C], X, C extends '$some' ? Related['count'] : never>
           : C extends '$not'
             ? RelatedFilters<Tables, T, F[C], X>
@@ -130,11 +133,13 @@ export type RelatedFilters<Tables, T extends Name<Tables>, F, X> =
 type RelatedMembers<Tables, T extends Name<Tables>, S, X, N> = S extends object
   ? string extends keyof S
     ? unknown
-    : { readonly [M in keyof S]: RelatedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X, N> }
+    : {
+        readonly [M in keyof S]: undefined extends ValueAt<S[M], 'table'>
+          ? unknown
+          : CheckedRows<Tables, T, TableOf<Tables, M, S[M]>, S[M], X, N>
+      }
   : unknown
 
-type RelatedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> =
-  undefined extends ValueAt<B, 'table'> ? unknown : CheckedRows<Tables, T, O, B, X, N>
 type CheckedRows<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X, N> = [O] extends [never]
   ? { readonly table: Name<Tables> }
   : {
@@ -161,12 +166,6 @@ type On<T, O> = {
   }[Name<O>]
 }
 
-interface RowsFields<Tables, O extends Name<Tables>, B, X> {
-  readonly as?: Form
-  readonly columns?: ReadonlyArray<Name<Tables[O]>>
-  readonly include?: Members<Tables, O, Of<B, 'include'>, X>
-}
-
 /** The fields of a member that is a list. */
 interface ListFields<Tables, O extends Name<Tables>, B> extends OrderField<Tables, O, B> {
   readonly limit?: number
@@ -191,33 +190,33 @@ type IsEqual<V> = V extends null | undefined | readonly unknown[]
     ? IsEqual<E>
     : V extends { readonly $now: unknown } | { readonly $ref: unknown } ? true : V extends object ? false : true
 
-/** The names in filters that are held equal, at the top or in `$and`: certainly or possibly. */
-type Held<F, Certainty> =
-  | {
-    [C in keyof F]-?: C extends '$and'
-      ? never
-      : Certainty extends 'certain'
-        ? [IsEqual<F[C]>] extends [true] ? C : never
-        : true extends IsEqual<F[C]> ? C : never
-  }[keyof F]
-  | ('$and' extends keyof F ? HeldInList<F[keyof F & '$and'], Certainty> : never)
+/**
+ * The columns that filters hold equal, at the top or in `$and`. `Certainty`: true for those that certainly are, boolean
+ * for those that possibly are.
+ */
+type Held<F, Certainty> = keyof {
+  [C in KeysOf<F> as C extends '$and'
+    ? HeldInList<FieldOfAny<F, C>, Certainty>
+    : [true, IsEqual<FieldOfAny<F, C>>] extends [IsEqual<FieldOfAny<F, C>>, Certainty]
+        ? C extends `$$${infer Rest}` ? `$${Rest}` : C
+        : never]: unknown
+}
+/** Also undefined if a member of the union lacks it. */
+type FieldOfAny<F, C> = F extends unknown ? C extends keyof F ? F[C] : undefined : never
 /** The same for a list; any name is possible in one that is only known at run time. */
 type HeldInList<L, Certainty> = [L] extends [readonly unknown[]]
   ? number extends L['length'] ? AnyName<Certainty> : { [I in keyof L]: Held<L[I], Certainty> }[number]
   : AnyName<Certainty>
-type AnyName<Certainty> = Certainty extends 'certain' ? never : string
-/** Removes the additional `$` of names in filters that begin with `$`. */
-type Unescaped<C> = C extends `$$${infer Rest}` ? `$${Rest}` : C
+type AnyName<Certainty> = boolean extends Certainty ? string : never
 
-type IsUnion<V, All = V> = V extends unknown ? [All] extends [V] ? false : true : never
-type Values<On, Certainty> = {
-  [C in keyof On]-?: Certainty extends 'certain' ? (IsUnion<On[C]> extends false ? On[C] : never) : On[C]
-}[keyof On]
+/** False for a union. */
+type IsSingle<V, All = V> = V extends unknown ? [All] extends [V] ? true : false : never
+type Values<On, Certainty> = { [C in keyof On]-?: IsSingle<On[C]> extends Certainty ? On[C] : never }[keyof On]
 
 /** The columns of the other table that have the same value in all rows related to a row. */
 type Fixed<Tables, T extends Name<Tables>, O extends Name<Tables>, B, Certainty> =
   | Values<'on' extends keyof B ? B[keyof B & 'on'] : OnlyRelation<Tables, T, O>, Certainty>
-  | ('filters' extends keyof B ? Unescaped<Held<B[keyof B & 'filters'], Certainty>> : never)
+  | ('filters' extends keyof B ? Held<B[keyof B & 'filters'], Certainty> : never)
 
 /** The unique keys whose columns are all among these. */
 type KeysIn<Keys, Columns> = Keys extends readonly unknown[] ? [Keys[number]] extends [Columns] ? Keys : never : never
@@ -225,8 +224,8 @@ type KeysIn<Keys, Columns> = Keys extends readonly unknown[] ? [Keys[number]] ex
 /** Whether there is at most one row; `boolean` if that, or the keys, are only known at run time. */
 type IsOne<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = IsKnown<Tables> extends false
   ? boolean
-  : [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, 'certain'>>] extends [never]
-      ? [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, 'possible'>>] extends [never] ? false : boolean
+  : [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, true>>] extends [never]
+      ? [KeysIn<Keys<Tables, O>, Fixed<Tables, T, O, B, boolean>>] extends [never] ? false : boolean
       : true
 
 /** Whether a member is an object or null; `boolean` if that is only known at run time. */
@@ -238,10 +237,11 @@ type IsObject<Tables, T extends Name<Tables>, O extends Name<Tables>, B> = 'as' 
 
 /** The requested columns, with the members. */
 export type RowWith<Tables, T extends Name<Tables>, B, N extends Bigints> =
-  LargeIn<Pick<Row<Tables[T]>, ColumnsIn<B, Tables[T]>>, N> &
+  LargeIn<Pick<
+    Row<Tables[T]>,
+    B extends { readonly columns: ReadonlyArray<infer C extends Name<Tables[T]>> } ? C : Name<Tables[T]>
+  >, N> &
   ('include' extends keyof B ? MembersIn<Tables, T, Of<B, 'include'>, N> : unknown)
-
-type ColumnsIn<B, T> = B extends { readonly columns: ReadonlyArray<infer C extends Name<T>> } ? C : Name<T>
 
 type MembersIn<Tables, T extends Name<Tables>, I, N extends Bigints> = {
   -readonly [M in keyof I]: MemberIn<Tables, T, TableOf<Tables, M, I[M]>, I[M], N>
@@ -251,7 +251,7 @@ type MemberIn<Tables, T extends Name<Tables>, O extends Name<Tables>, B, N exten
   IsAny<Tables> extends true
     ? any
     : B extends { readonly aggregates: infer A }
-      ? LargeIn<{ -readonly [K in keyof A]: AggregateOf<Tables[O], A[K]> }, N>
+      ? LargeIn<AggregateValues<Tables, O, unknown, A>, N>
       : OneOrList<IsObject<Tables, T, O, B>, RowWith<Tables, O, B, N>>
 
 type OneOrList<One, R> = One extends true ? R | null : R[]
@@ -305,28 +305,41 @@ export type MemberColumn<Tables, I, Of extends 'all' | 'sums' = 'all'> = [I] ext
 type ColumnOf<T, Of> = Of extends 'sums' ? Summable<T> : Name<T>
 type IncludeOf<B> = Of<B, 'include'>
 
-/** The columns of members in a row of groups by their names there, null if there is no such row. */
-export type MemberGroups<Tables, I, G> = {
-  [K in MemberGroupNames<G>]: G extends unknown
-    ? K extends keyof G ? MemberValue<Tables, I, Exclude<G[K], undefined>> | null : never
+/** The column of `T` that `P` names, or a column of a member of `I`. */
+type ColumnAt<Tables, T extends Name<Tables>, I, P> = P extends string
+  ? P extends Name<Tables[T]> ? Tables[T][P] : unknown
+  : {
+      [M in keyof P]: M extends keyof I
+        ? ColumnAt<Tables, TableOf<Tables, M, I[M]>, IncludeOf<I[M]>, P[M]>
+        : unknown
+    }[keyof P]
+
+/** The named entries of `groupBy`: parts of time, and columns of members, which are null if there is no such row. */
+type NamedGroups<Tables, T extends Name<Tables>, I, G> = {
+  [K in KeysOf<G>]: Exclude<ValueAt<G, K>, undefined> extends infer P
+    ? P extends { readonly $year: unknown }
+      ? number | null
+      : [Extract<keyof P, `$${string}`>] extends [never] ? SelectOf<ColumnAt<Tables, T, I, P>> | null : string | null
     : never
 }
-type MemberValue<Tables, I, P> = SelectOf<NamedColumn<Tables, I, P>>
-type NamedColumn<Tables, I, P> = {
-  [M in keyof P]: M extends keyof I
-    ? P[M] extends string
-      ? P[M] extends Name<Tables[TableOf<Tables, M, I[M]>]> ? Tables[TableOf<Tables, M, I[M]>][P[M]] : unknown
-      : NamedColumn<Tables, IncludeOf<I[M]>, P[M]>
-    : unknown
-}[keyof P]
 
-/** The aggregates of columns of members in a row of groups. */
-export type MemberAggregates<Tables, I, A> = { [K in MemberAggregateNames<A>]: MemberAggregateOf<Tables, I, A[K]> }
-type MemberAggregateOf<Tables, I, A> = A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
-  ? number
-  : A extends { readonly $sum: infer P } | { readonly $avg: infer P }
-    ? SumOf<NamedColumn<Tables, I, P>> | null
-    : A extends { readonly $min: infer P } | { readonly $max: infer P } ? MemberValue<Tables, I, P> | null : never
+/** The values of aggregates. Without rows there is no sum. */
+type AggregateValues<Tables, T extends Name<Tables>, I, A> = {
+  -readonly [K in keyof A]: A[K] extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
+    ? number
+    : A[K] extends { readonly $sum: infer P } | { readonly $avg: infer P }
+      ? SumOf<ColumnAt<Tables, T, I, P>> | null
+      : A[K] extends { readonly $min: infer P } | { readonly $max: infer P }
+        ? SelectOf<ColumnAt<Tables, T, I, P>> | null
+        : never
+}
+
+/** A row of groups. `I`: the members whose columns it has. */
+export type GroupRow<Tables, T extends Name<Tables>, I, G, A> = Row<Pick<Tables[T], Extract<G, keyof Tables[T]>>> &
+  NamedGroups<Tables, T, I, Exclude<G, string>> & AggregateValues<Tables, T, I, A>
+/** The columns that `having` and `orderBy` can name. */
+export type GroupColumns<Tables, T extends Name<Tables>, I, G, A> = Pick<Tables[T], Extract<G, keyof Tables[T]>> &
+  NamedGroups<Tables, T, I, Exclude<G, string>> & Comparable<AggregateValues<Tables, T, I, A>>
 
 /**
  * The allowed aggregates of groups, given the aggregates `A` and the members `I`: their filters may have `$some` and

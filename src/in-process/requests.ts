@@ -1,11 +1,11 @@
 /** Types of requests and of their results, for calls in process, operations and the client. */
 import type {
-  AggregatesIn, AnyMemberColumn, AnyMembers, FiltersIn, GroupMembers, IdOf, Keys, MemberAggregates, MemberColumn,
-  MemberColumns, MemberGroups, Members, ReturnedMembers, RowWith, TableName
+  AggregatesIn, AnyMemberColumn, AnyMembers, FiltersIn, GroupColumns, GroupMembers, GroupRow, IdOf, Keys, MemberColumn,
+  MemberColumns, Members, ReturnedMembers, RowWith, TableName
 } from './related.ts'
 import type {
-  Aggregates, AnyOrder, Bigints, Changes, Comparable, Expect, Filters, GroupColumns, GroupRow, Insert, KeyChoice,
-  Large, LargeIn, Name, Of, OnConflict, OrderOf, Part, PathTerm, Position, Row, ValueAt
+  Aggregates, AnyOrder, Bigints, Changes, Expect, Filters, Insert, KeyChoice, KeysOf, Large, LargeIn, Name, Of,
+  OnConflict, OrderOf, Part, PathTerm, Position, Row, ValueAt
 } from './field-types.ts'
 
 /** The options of an import (docs/imports.md). */
@@ -82,6 +82,8 @@ interface PageFields<T> extends ResponseFields {
 
 type GroupsOf<B> = B extends { readonly groupBy: ReadonlyArray<infer G> } ? G : never
 type AggregatesOf<B> = B extends { readonly aggregates: infer A } ? A : {}
+type ColumnsOfGroups<Tables, T extends Name<Tables>, B> =
+  GroupColumns<Tables, T, FieldOf<B, 'include'>, GroupsOf<B>, AggregatesOf<B>>
 
 /** The fields of a select of groups. */
 interface GroupFields<Tables, T extends Name<Tables>, B, X> {
@@ -91,29 +93,19 @@ interface GroupFields<Tables, T extends Name<Tables>, B, X> {
   >
   readonly include?: GroupMembers<Tables, T, Of<B, 'include'>, X>
   readonly aggregates?: AggregatesIn<Tables, T, Of<B, 'aggregates'>, X, FieldOf<B, 'include'>>
-  readonly having?: Filters<AllGroupColumns<Tables, T, B>, X, never>
+  readonly having?: Filters<ColumnsOfGroups<Tables, T, B>, X, never>
   readonly limit?: number
   readonly offset?: number
   readonly orderBy?: 'orderBy' extends keyof B
-    ? OrderOf<B[keyof B & 'orderBy'], Name<AllGroupColumns<Tables, T, B>>>
+    ? OrderOf<B[keyof B & 'orderBy'], Name<ColumnsOfGroups<Tables, T, B>>>
     : AnyOrder<string>
 }
-
-/** What `having` and `orderBy` can name. */
-type AllGroupColumns<Tables, T extends Name<Tables>, B> =
-  GroupColumns<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>> &
-  Comparable<MemberAggregates<Tables, FieldOf<B, 'include'>, AggregatesOf<B>>>
 
 /** Whether a request is a select of groups; `boolean` if that is only known at run time. */
 type HasGroups<B> = IsGiven<B, 'groupBy'> extends true
   ? true
   : IsGiven<B, 'aggregates'> extends true ? true : IsGiven<B, 'groupBy'> | IsGiven<B, 'aggregates'>
 type IsGiven<B, K extends string> = K extends keyof B ? undefined extends B[K] ? boolean : true : false
-
-/** A page is named by its position or by its offset. */
-type OnePage<B> = [IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, true]
-  ? { readonly offset?: never }
-  : unknown
 
 /** The fields of a select. `B`: the request; unknown for any. */
 export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never> = unknown extends B
@@ -122,7 +114,9 @@ export type SelectFields<Tables, T extends Name<Tables>, B = unknown, X = never>
       ([HasGroups<B>] extends [true]
         ? GroupFields<Tables, T, B, X>
         : [HasGroups<B>] extends [false]
-            ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> & OnePage<B>
+            ? RowsFields<Tables, T, B, X> & PageFields<Tables[T]> &
+              // a page is named by its position or by its offset
+              ([IsGiven<B, 'after'>, IsGiven<B, 'offset'>] extends [true, true] ? { readonly offset?: never } : unknown)
             : AnySelect<Tables, T, X>)
 
 /** The fields of every write. `D`: the type of `dryRun`, which is never if it belongs to the whole request. */
@@ -156,25 +150,24 @@ export interface DeleteFields<T, X = never, D = boolean> extends Writing<T, D> {
 export type UpdateFields<Tables, T extends Name<Tables>, X = never, D = boolean, B = unknown> =
   DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> & (
     | { readonly data: GivenData<Changes<Tables[T]>, X>, readonly key?: never }
-    | { readonly data: ReadonlyArray<GivenEntry<Tables[T], X>>, readonly key: KeyChoice<Keys<Tables, T>> }
+    | {
+      /** The key of each row, and what to change in it. */
+      readonly data: ReadonlyArray<GivenData<Changes<Tables[T]>, X> & { readonly [C in Name<Tables[T]>]?: unknown }>
+      readonly key: KeyChoice<Keys<Tables, T>>
+    }
   )
-
-/** The key of a row, and what to change in it. */
-type GivenEntry<T, X> = { readonly [K in keyof Changes<T>]?: Given<Changes<T>[K], X> } & {
-  readonly [K in Name<T>]?: unknown
-}
 
 /** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
-  select: { readonly verb: 'select' } & SelectFields<Tables, T, SelectIn<B>, X> & L
+  // `B` is any body where TypeScript infers none, as for a misspelt column
+  select: { readonly verb: 'select' } & L &
+    SelectFields<Tables, T, unknown extends B ? B : Extract<B, { readonly verb: 'select' }>, X>
   insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D, B>
   update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D, B> &
     FiltersIn<Tables, T, B, X>
   delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> &
     FiltersIn<Tables, T, B, X>
 }
-/** The selects of `B`, which is any body where TypeScript infers none, as for a misspelt column. */
-type SelectIn<B> = unknown extends B ? B : Extract<B, { readonly verb: 'select' }>
 type Verb = 'select' | 'insert' | 'update' | 'delete'
 /** `V` for a table, never for a view, which can only be read. */
 type OfTable<Tables, T extends Name<Tables>, V> = T extends TableName<Tables> ? V : never
@@ -194,10 +187,8 @@ export type OperationOf<Tables, B = unknown> = {
   [T in Name<Tables>]: { readonly table: T } & BodyInTransaction<Tables, T, B, Reference>
 }[Name<Tables>]
 
-type KeysOf<A> = A extends unknown ? keyof A : never
 /** Whether any object is allowed, as in a JSON column. */
 type AnyObject<A> = A extends unknown ? [keyof A] extends [never] ? object extends A ? true : never : never : never
-type ElementOf<A> = A extends ReadonlyArray<infer E> ? E : never
 
 /**
  * `unknown` for allowed values, `never` for members that no type of `Allowed` has, because TypeScript does not check
@@ -207,7 +198,7 @@ type Only<V, Allowed> =
   [Allowed] extends [V] ? unknown
     : V extends object
       ? true extends AnyObject<Allowed> ? unknown
-        : V extends readonly unknown[] ? { readonly [I in keyof V]: Only<V[I], ElementOf<Allowed>> }
+        : V extends readonly unknown[] ? { readonly [I in keyof V]: Only<V[I], ValueAt<Allowed, number>> }
           : { readonly [K in keyof V]: K extends KeysOf<Allowed> ? Only<V[K], ValueAt<Allowed, K>> : never }
       : unknown
 
@@ -259,16 +250,13 @@ interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   delete: DeleteResult<Tables, T, B, N>
 }
 
-/** A row of groups. */
-type GroupRowOf<Tables, T extends Name<Tables>, B> =
-  GroupRow<Tables[T], GroupsOf<B>, AggregatesOf<B>> & MemberGroups<Tables, FieldOf<B, 'include'>, GroupsOf<B>> &
-  MemberAggregates<Tables, FieldOf<B, 'include'>, AggregatesOf<B>>
-
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
   HasGroups<B> extends infer Groups
     ? Groups extends true
-      ? { rows: Array<LargeIn<GroupRowOf<Tables, T, B>, N>>, count: number } &
-        NextOf<Tables[T], undefined, FieldOf<B, 'offset'>, N>
+      ? {
+        rows: Array<LargeIn<GroupRow<Tables, T, FieldOf<B, 'include'>, GroupsOf<B>, AggregatesOf<B>>, N>>
+        count: number
+      } & NextOf<Tables[T], undefined, FieldOf<B, 'offset'>, N>
       : { rows: Array<RowWith<Tables, T, B, N>>, count: number } &
         NextOf<Tables[T], FieldOf<B, 'after'>, FieldOf<B, 'offset'>, N> &
         ([FieldOf<B, 'total'>] extends [undefined] ? unknown : { total: number })
@@ -284,16 +272,15 @@ type RowOutcome = 'inserted' | 'updated' | 'unchanged'
 
 export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
   inserted: number
-  id: Large<InsertedId<IdOf<Tables, T>, B>, N>
+  // the id of a row that exists may be unknown, and a list with `onConflict` has none
+  id: [FieldOf<B, 'onConflict'>] extends [undefined]
+    ? Large<IdOf<Tables, T>, N>
+    : FieldOf<B, 'data'> extends readonly unknown[] ? null : Large<IdOf<Tables, T>, N> | null
 } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
   ([FieldOf<B, 'outcomes'>] extends [true]
     ? { outcomes: RowOutcome[] }
     : [FieldOf<B, 'outcomes'>] extends [undefined | false] ? unknown : { outcomes?: RowOutcome[] }) &
   WrittenOf<Tables, T, B, N>
-/** The id of a row that exists may be unknown, and a list with `onConflict` has none. */
-type InsertedId<Id, B> = [FieldOf<B, 'onConflict'>] extends [undefined]
-  ? Id
-  : FieldOf<B, 'data'> extends readonly unknown[] ? null : Id | null
 export type UpdateResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { updated: number } &
   WrittenOf<Tables, T, B, N>
 export type DeleteResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { deleted: number } &

@@ -10,7 +10,7 @@ import type { RequestLimits } from '../plan/limits.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import type { FiltersIn, TableName } from './related.ts'
+import type { FiltersIn, IsAny, TableName } from './related.ts'
 import type {
   BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, LoadResult, ResultOf,
   Returning, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
@@ -42,21 +42,6 @@ export type Execute<All extends AnyDatabases> = <
 >(
   request: Request<T, Exactly<B, BodyOf<All[D], T, B>>, N> & DatabaseRequest<D, B>
 ) => Promise<ResultOf<All[D], T, B, N>>
-
-/**
- * Runs a request in a transaction, and returns `data` of the response. The body of a select may have `lock`; none may
- * have `dryRun`. Without interfaces, all types are accepted.
- */
-type TransactionExecute<Tables> = 0 extends 1 & Tables
-  ? (request: TransactionRequest) => Promise<any>
-  : TypedExecute<Tables>
-type TypedExecute<Tables> = <
-  T extends Name<Tables>,
-  const B extends BodyInTransaction<Tables, T>,
-  N extends Bigints = 'bigint'
->(
-  request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>
-) => Promise<ResultOf<Tables, T, B, N>>
 
 /** A body whose rows are streamed. */
 type StreamBody<Tables, T extends Name<Tables>, B = unknown> = { readonly verb: 'select' } & Streamed<
@@ -150,10 +135,15 @@ export interface InProcessTransaction<Tables = any> {
   /** The number of the attempt, which is more than 1 if the function runs again after a deadlock. */
   readonly attempt: number
   /**
-   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`. A
-   * refused request leaves the transaction as it was before, and the next one may run.
+   * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`; none
+   * may have `dryRun`. A refused request leaves the transaction as it was before, and the next one may run. Without
+   * interfaces, all types are accepted.
    */
-  readonly execute: TransactionExecute<Tables>
+  readonly execute: IsAny<Tables> extends true
+    ? (request: TransactionRequest) => Promise<any>
+    : <T extends Name<Tables>, const B extends BodyInTransaction<Tables, T>, N extends Bigints = 'bigint'>(
+    request: Request<T, Exactly<B, BodyInTransaction<Tables, T, B>>, N>
+  ) => Promise<ResultOf<Tables, T, B, N>>
   /**
    * Inserts the rows of a source, as `load` does, as a part of the transaction; other requests wait. The time limit is
    * that of the transaction. @throws what the source throws

@@ -27,8 +27,11 @@ export async function reads (filters: Filters<DB['orders']>): Promise<void> {
     filters: { $some: { order_items: { filters: { line: { $gte: 1 }, $none: { orders: { filters: { id: 5 } } } } } }, $or: [{ id: 1 }, { $none: { lines: { table: 'order_items', on: { id: 'order_id' } } } }] }
   })
   const rules: Filters<DB['orders']> = { $some: { order_items: {} } }
+  const dollars: Filters<{ $or: string, $x: number }> = { $$or: 'a', $$x: { $gt: 5 }, $or: [{ $$x: 1 }] }
+  // @ts-expect-error: the name of a column that begins with $ gets another one
+  const dollar: Filters<{ $x: number }> = { $x: 5 }
   await db.delete('orders', { filters: { $and: [rules, filters], $not: { $some: { customers: { filters: { id: [1, 2] } } } } } })
-  console.log(related.count, note, first, next?.id, total + 1, offset, text, sum, count)
+  console.log(related.count, dollars, dollar, note, first, next?.id, total + 1, offset, text, sum, count)
   // @ts-expect-error: it may be a bigint
   const plain: string | number | undefined = first?.id
   // @ts-expect-error: a column that was not asked for
@@ -268,7 +271,10 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   console.log(latest, payer)
   await db.select('orders', { orderBy: 'payer.name', include: { payer: { table: 'customers', as: 'object', orderBy: 'name' } } })
   // what is only known at run time
-  const { rows: [perhaps] } = await db.select('orders', { include: { one: { table: 'order_items', filters: { line } }, two: { table: 'order_items', filters } } })
+  const { rows: [perhaps] } = await db.select('orders', { include: { one: { table: 'order_items', filters: { line } }, two: { table: 'order_items', filters }, three: { table: 'order_items', filters: line === 1 ? { line } : { quantity: 2 } } } })
+  const three: number | undefined = Array.isArray(perhaps?.three) ? perhaps.three.length : undefined
+  // @ts-expect-error: only one of the two filters makes it one row
+  console.log(three, perhaps?.three?.price)
   if (perhaps !== undefined) console.log(digits, Array.isArray(perhaps.one) ? perhaps.one.length : perhaps.one?.line, Array.isArray(perhaps.two) ? perhaps.two[0]?.line : perhaps.two?.line)
   // a view has no relations: on says the columns
   const { rows: [shown] } = await db.select('order_lines', { include: { order: { table: 'orders', on: { order_id: 'id' } }, others: { table: 'order_items', on: { order_id: 'order_id' } } } })
