@@ -2,24 +2,6 @@ import { overloaded, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { watch } from './time-limits.ts'
 
-/** A bounded queue, with a time limit for each. Callers take turns, each in the order of its own requests. */
-export interface Waiters<T> {
-  readonly size: number
-  /** A sequence number. */
-  readonly last: number
-  /** The total waiting time of all waiters that no longer wait, in milliseconds. */
-  readonly waited: number
-  /**
-   * If there are too many waiters, the caller with the most loses its last one, if it has more than this caller would
-   * have. @throws OVERLOADED if there are too many otherwise, or after the time limit
-   */
-  wait (options: WaitOptions<T>): Promise<T>
-  /** The first waiter of the next caller that accepts the value; false if there is none. */
-  give (value: T): boolean
-  /** All up to the sequence number `last`, or all. */
-  reject (reason: () => Error, last?: number): void
-}
-
 export interface WaitOptions<T> {
   /** The service itself, or the host app, if omitted. */
   readonly caller?: string | undefined
@@ -41,82 +23,92 @@ interface Waiter<T> {
 
 const SERVICE = ''
 
-/** `timeout`: of each waiter, in milliseconds. */
-export function createWaiters<T> (
-  maxWaiting: number,
-  timeout: number,
-  /** The error of a waiter after the time limit. */
-  late: () => ServiceError = overloaded
-): Waiters<T> {
+/** A bounded queue, with a time limit for each. Callers take turns, each in the order of its own requests. */
+export class Waiters<T> {
+  readonly #most: number
+  readonly #timeout: number
+  readonly #late: () => ServiceError
   /** The waiters of each caller in the order of their arrival; the first caller is next. */
-  const callers = new Map<string, Array<Waiter<T>>>()
-  let size = 0
-  let count = 0
-  let waited = 0
+  readonly #callers = new Map<string, Array<Waiter<T>>>()
+  /** How many wait. A field, so that nothing is called while nobody waits. */
+  size = 0
+  /** The sequence number of the last one. */
+  last = 0
+  /** The total waiting time of all waiters that no longer wait, in milliseconds. */
+  waited = 0
 
-  const remove = (waiter: Waiter<T>): void => {
-    const queue = callers.get(waiter.caller) as Array<Waiter<T>>
-    queue.splice(queue.indexOf(waiter), 1)
-    if (queue.length === 0) callers.delete(waiter.caller)
-    waiter.endLimit?.()
-    size--
-    waited += performance.now() - waiter.since
+  /** `timeout`: of each waiter, in milliseconds. `late`: the error after it. */
+  constructor (most: number, timeout: number, late: () => ServiceError = overloaded) {
+    this.#most = most
+    this.#timeout = timeout
+    this.#late = late
   }
 
-  const refuse = (waiter: Waiter<T>, reason: Error): void => {
-    remove(waiter)
-    waiter.reject(reason)
+  /**
+   * If there are too many waiters, the caller with the most loses its last one, if it has more than this caller would
+   * have. @throws OVERLOADED if there are too many otherwise, or after the time limit
+   */
+  wait ({ caller = SERVICE, more = 0, accepts = () => true }: WaitOptions<T>): Promise<T> {
+    const ofCaller = this.#callers.get(caller)?.length ?? 0
+    if (this.size >= this.#most + more && !this.#shed(ofCaller + 1)) return Promise.reject(overloaded())
+    return new Promise((resolve, reject) => {
+      const since = performance.now()
+      const waiter: Waiter<T> = { caller, number: ++this.last, since, accepts, resolve, reject }
+      waiter.endLimit = watch(this.#timeout, undefined, () => this.#refuse(waiter, this.#late()))
+      getOrCreate(this.#callers, caller, () => []).push(waiter)
+      this.size++
+    })
   }
 
-  /** The last waiter of the caller with the most, if it has more than `least`. */
-  const shed = (least: number): boolean => {
-    let longest: ReadonlyArray<Waiter<T>> | undefined
-    for (const queue of callers.values()) if (queue.length > (longest?.length ?? least)) longest = queue
-    if (longest === undefined) return false
-    refuse(longest.at(-1) as Waiter<T>, overloaded())
+  /** To the first waiter of the next caller that accepts the value; false if there is none. */
+  give (value: T): boolean {
+    const waiter = this.#find(value)
+    if (waiter === undefined) return false
+    this.#remove(waiter)
+    const queue = this.#callers.get(waiter.caller)
+    if (queue !== undefined && this.#callers.size > 1) {
+      // the turn of the caller is over
+      this.#callers.delete(waiter.caller)
+      this.#callers.set(waiter.caller, queue)
+    }
+    waiter.resolve(value)
     return true
   }
 
-  const find = (value: T): Waiter<T> | undefined => {
-    for (const queue of callers.values()) {
+  /** All up to the sequence number `last`, or all. */
+  reject (reason: () => Error, last = this.last): void {
+    const all = [...this.#callers.values()].flat()
+    for (const waiter of all) if (waiter.number <= last) this.#refuse(waiter, reason())
+  }
+
+  #find (value: T): Waiter<T> | undefined {
+    for (const queue of this.#callers.values()) {
       const waiter = queue.find(({ accepts }) => accepts(value))
       if (waiter !== undefined) return waiter
     }
     return undefined
   }
 
-  return {
-    get size () { return size },
-    get last () { return count },
-    get waited () { return waited },
-    wait ({ caller = SERVICE, more = 0, accepts = () => true }) {
-      const ofCaller = callers.get(caller)?.length ?? 0
-      if (size >= maxWaiting + more && !shed(ofCaller + 1)) return Promise.reject(overloaded())
-      return new Promise((resolve, reject) => {
-        const since = performance.now()
-        const waiter: Waiter<T> = { caller, number: ++count, since, accepts, resolve, reject }
-        waiter.endLimit = watch(timeout, undefined, () => refuse(waiter, late()))
-        getOrCreate(callers, caller, () => []).push(waiter)
-        size++
-      })
-    },
-    give (value) {
-      if (size === 0) return false
-      const waiter = find(value)
-      if (waiter === undefined) return false
-      remove(waiter)
-      const queue = callers.get(waiter.caller)
-      if (queue !== undefined && callers.size > 1) {
-        // the turn of the caller is over
-        callers.delete(waiter.caller)
-        callers.set(waiter.caller, queue)
-      }
-      waiter.resolve(value)
-      return true
-    },
-    reject (reason, last = count) {
-      const all = [...callers.values()].flat()
-      for (const waiter of all) if (waiter.number <= last) refuse(waiter, reason())
-    }
+  /** Refuses the last waiter of the caller with the most, if it has more than `least`. */
+  #shed (least: number): boolean {
+    let longest: ReadonlyArray<Waiter<T>> | undefined
+    for (const queue of this.#callers.values()) if (queue.length > (longest?.length ?? least)) longest = queue
+    if (longest === undefined) return false
+    this.#refuse(longest.at(-1) as Waiter<T>, overloaded())
+    return true
+  }
+
+  #refuse (waiter: Waiter<T>, reason: Error): void {
+    this.#remove(waiter)
+    waiter.reject(reason)
+  }
+
+  #remove (waiter: Waiter<T>): void {
+    const queue = this.#callers.get(waiter.caller) as Array<Waiter<T>>
+    queue.splice(queue.indexOf(waiter), 1)
+    if (queue.length === 0) this.#callers.delete(waiter.caller)
+    waiter.endLimit?.()
+    this.size--
+    this.waited += performance.now() - waiter.since
   }
 }

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
-import { createWaiters, type Waiters } from '../../src/dialects/waiters.ts'
+import { Waiters } from '../../src/dialects/waiters.ts'
 import { watch } from '../../src/dialects/time-limits.ts'
 import { stoppedClock } from '../support/clock.ts'
 import '../support/seed.ts'
@@ -56,7 +56,7 @@ t.test('callers take turns, each in its own order, and never more wait than ther
     weight: 2, arbitrary: fc.constant('give')
   })
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-    const waiters = createWaiters<string>(PLACES, MINUTE)
+    const waiters = new Waiters<string>(PLACES, MINUTE)
     const [ended, expected]: [string[], string[]] = [[], []]
     const model: Model = { queue: [], turns: [] }
     for (const [index, step] of steps.entries()) {
@@ -79,7 +79,7 @@ t.test('callers take turns, each in its own order, and never more wait than ther
 })
 
 t.test('one waiter of each of many callers is not refused for another one', async (t) => {
-  const waiters = createWaiters<string>(3, MINUTE)
+  const waiters = new Waiters<string>(3, MINUTE)
   const ended: string[] = []
   for (const caller of ['a', 'b', 'c', 'd']) enter(waiters, ended, caller, caller)
   while (waiters.give('ok'));
@@ -88,7 +88,7 @@ t.test('one waiter of each of many callers is not refused for another one', asyn
 })
 
 t.test('a caller whose waiters are refused or time out has no turn any more', async (t) => {
-  const waiters = createWaiters<string>(3, 20)
+  const waiters = new Waiters<string>(3, 20)
   const ended: string[] = []
   enter(waiters, ended, 'refused', 'a')
   waiters.reject(() => Object.assign(new Error('gone'), { code: 'GONE' }))
@@ -100,7 +100,7 @@ t.test('a caller whose waiters are refused or time out has no turn any more', as
 })
 
 t.test('a value is given to the first waiter that accepts it, and the turn of its caller is over', async (t) => {
-  const waiters = createWaiters<string>(10, MINUTE)
+  const waiters = new Waiters<string>(10, MINUTE)
   const ended: string[] = []
   for (const [id, caller, only] of [['a1', 'a', 'large'], ['a2', 'a'], ['b1', 'b', 'large'], ['b2', 'b']] as const) {
     waiters.wait({ caller, accepts: (value) => only === undefined || value === only }).then(

@@ -5,7 +5,7 @@ import type { Confirmation } from './definitions.ts'
 import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
 import type { StoppingSessions } from './kill.ts'
 import type { Host, MysqlAddress } from './session-settings.ts'
-import { createWaiters } from '../waiters.ts'
+import { Waiters } from '../waiters.ts'
 import { replies, destroy, openSession, quit, restoreSession, type Session, within } from './session.ts'
 
 export interface PoolLimits {
@@ -125,7 +125,7 @@ export function createMysqlPool (
 ): MysqlPool {
   const failover = createFailover(address.hosts)
   // requests are not too many for a server that has not let anybody in
-  const waiters = createWaiters<Session>(maxWaiting, wait, () =>
+  const waiters = new Waiters<Session>(maxWaiting, wait, () =>
     counted.size === 0 ? toConnectError({ code: 'ETIMEDOUT' }) : overloaded()
   )
   /** The most recently used one last. */
@@ -184,7 +184,7 @@ export function createMysqlPool (
   const put = (session: Session, used: boolean): void => {
     if (!session.open) return
     if (closed || isPast(session)) quitSession(session)
-    else if (!waiters.give(session)) {
+    else if (waiters.size === 0 || !waiters.give(session)) {
       session.idleSince = performance.now()
       if (used) session.usedAt = session.idleSince
       idle.push(session)

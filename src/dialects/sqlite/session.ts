@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { forwardStderr } from '../../child-stderr.ts'
 import { databaseUnavailable, lockTimeout, overloaded, withReason } from '../../errors.ts'
 import type { Client } from '../dialect.ts'
-import { createWaiters } from '../waiters.ts'
+import { Waiters } from '../waiters.ts'
 import { toReadError, type SqliteError } from './errors.ts'
 import { READS_ONLY, type Order, type ReadOrder, type Reply, type Row } from './protocol.ts'
 
@@ -234,7 +234,7 @@ const IDLE_TIME = 10_000
 export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
   /** Whether the session that writes has a transaction with a time limit of its own, such as an import. */
   let isLong = false
-  const waiters = createWaiters<Worker>(maxWaiting, timeout, () => isLong ? lockTimeout() : overloaded())
+  const waiters = new Waiters<Worker>(maxWaiting, timeout, () => isLong ? lockTimeout() : overloaded())
   const main = new Worker(path, false)
   const reader = new Worker(path, true)
   let hasReader = false
@@ -243,7 +243,7 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
   const streams = new Set<Worker>()
   let idle: NodeJS.Timeout | undefined
 
-  const release = (worker: Worker): void => { worker.isBusy = waiters.give(worker) }
+  const release = (worker: Worker): void => { worker.isBusy = waiters.size > 0 && waiters.give(worker) }
 
   const useReader = (): void => {
     timer = undefined
