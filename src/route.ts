@@ -10,7 +10,7 @@ import type {
 import fp from 'fastify-plugin'
 import { BodySchema, type OperationsBody, operationsBody } from '../schemas/body.ts'
 import { type Access, getAccess, getDatabase, getGrant } from './access/authorize.ts'
-import { HttpClient } from './http/client-connections.ts'
+import { HttpClient, isClosed } from './http/client-connections.ts'
 import { seesDatabase } from './access/grant.ts'
 import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
@@ -26,7 +26,7 @@ import { shownInHost } from './openapi/interface-document.ts'
 import { isReadOnly, runOperations } from './verbs/operations.ts'
 import type { RequestLimits } from './plan/limits.ts'
 import { createBodyCheck, createOperationsCheck, type FindBodyError } from './request/check-body.ts'
-import type { ResponseBudget } from './response/budget.ts'
+import { type ResponseBudget, UNCOUNTED } from './response/budget.ts'
 import { OWN_APP, type Collector } from './telemetry/record.ts'
 
 export interface RowsOptions {
@@ -103,7 +103,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
 
   app.addHook('onSend', (request, reply, payload, done) => {
-    budget.countUnsent(reply.raw, payload)
+    const { length = 0 } = (payload ?? '') as { readonly length?: number }
+    if (length > UNCOUNTED && !isClosed(reply.raw)) budget.countUnsent(reply.raw, length)
     const { database, table } = request.params as { readonly database?: string, readonly table?: string }
     if (request.method === 'QUERY' ? database !== undefined : request.method === 'POST' && table !== undefined) {
       // the response to a select depends on it; one without it would show that the body was not read

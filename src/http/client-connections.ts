@@ -1,12 +1,12 @@
 /** What the service bounds on connections of clients, and whether a client still waits for its response. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import { isIP, isIPv4, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { principalOf, type Grant } from '../access/grant.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { limitUnreadBody } from '../request/read-body.ts'
-import { isClosed } from '../response/budget.ts'
 import { OWN_APP } from '../telemetry/record.ts'
 
 /** An entry of X-Forwarded-For may have a port: some proxies write `203.0.113.15:4711` and `[2001:db8::1]:443`. */
@@ -137,6 +137,10 @@ export function boundConnections (app: FastifyInstance): void {
     waitForPreviousResponse(request.raw, reply.raw, done)
   })
 }
+
+/** It has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its own. */
+export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
+  'stream' in response ? response.stream.destroyed : response.destroyed
 
 /** The client that waits for a response. Its disconnection ends the statement. */
 export class HttpClient implements Client {

@@ -11,10 +11,9 @@ import { openStream, type StreamRequest } from '../pipeline.ts'
 import { createBodyCheck } from '../request/check-body.ts'
 import type { BodyLimits } from '../request/check-members.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
-import { isClosed } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import { type Collector, logEnd, RequestRecord, slowClients } from '../telemetry/record.ts'
-import { HttpClient } from './client-connections.ts'
+import { HttpClient, isClosed } from './client-connections.ts'
 
 /** Content-Type. */
 const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {

@@ -3,14 +3,11 @@
  * read yet.
  */
 import type { ServerResponse } from 'node:http'
-import type { Http2ServerResponse } from 'node:http2'
 
-/** It has been sent, or its client has disconnected. The response of HTTP/2 has no `destroyed` of its own. */
-export const isClosed = (response: ServerResponse | Http2ServerResponse): boolean =>
-  'stream' in response ? response.stream.destroyed : response.destroyed
-
-/** Sent responses of up to so many bytes are not counted, because they fit into the send buffer of a connection. */
-const SMALL = 16_384
+/**
+ * Sent responses of up to so many bytes need not be counted, because they fit into the send buffer of a connection.
+ */
+export const UNCOUNTED = 16_384
 /**
  * Responses of up to so many bytes may use the whole budget, larger ones three quarters of it, so that a few large ones
  * do not block the others.
@@ -64,10 +61,8 @@ export class ResponseBudget implements MemoryBudget {
     }
   }
 
-  /** Counts a response until its client has read it, or has disconnected. */
-  countUnsent (response: ServerResponse, payload: unknown): void {
-    const { length = 0 } = (payload ?? '') as { length?: number }
-    if (length <= SMALL || isClosed(response)) return
+  /** Counts the bytes of a response that is not closed until its client has read it, or has disconnected. */
+  countUnsent (response: ServerResponse, length: number): void {
     this.#used += length
     let isCounted = true
     const end = (): void => {

@@ -36,11 +36,9 @@ export class ResponseSink implements RowSink {
   #heldMemory = 0
   /** The maximum size of the response, in bytes. */
   readonly #maxBytes: number
-  readonly #memory: ResponseMemory
-  /** Memory of any response, in bytes. */
-  readonly #largest: number
-  /** The bytes of the earlier parts, if it is a part of a larger response. */
-  readonly #before: number
+  readonly #budget: MemoryBudget
+  /** Undefined for a short response, which takes none. */
+  #memory: ResponseMemory | undefined
   /** The reserved memory suffices up to this length, in bytes. */
   #room: number
   #refusal: ServiceError | undefined
@@ -66,9 +64,7 @@ export class ResponseSink implements RowSink {
     this.rows = new JsonRows(cells ?? plainCells(columns))
     this.#hasLists = this.rows.lists.size > 0
     this.#page = page
-    this.#memory = new ResponseMemory(budget)
-    this.#largest = budget.largest
-    this.#before = budget.before
+    this.#budget = budget
     this.#maxBytes = Math.min(maxBytes, this.#hasLists ? Math.floor(budget.largest / 2) : budget.largest)
     this.#room = Math.min(this.#maxBytes, SHORT_RESPONSE)
     this.#output.maxBytes = this.#maxBytes
@@ -117,11 +113,9 @@ export class ResponseSink implements RowSink {
   }
 
   overflow (): void {
+    const most = this.#budget.before + this.#maxBytes
     this.#refuse(
-      resultTooLarge(
-        `the response would be larger than ${this.#before + this.#maxBytes} bytes; request fewer rows, or name fewer ` +
-        '"columns"'
-      )
+      resultTooLarge(`the response would be larger than ${most} bytes; request fewer rows, or name fewer "columns"`)
     )
   }
 
@@ -134,7 +128,7 @@ export class ResponseSink implements RowSink {
   drop (): void {
     this.#isDropped = true
     this.#output.drop()
-    this.#memory.release()
+    this.#memory?.release()
   }
 
   #refuse (refusal: ServiceError): void {
@@ -146,10 +140,11 @@ export class ResponseSink implements RowSink {
   #extend (): boolean {
     const { length } = this.#output
     const waiting = this.#waiting
-    if (length + this.#held > this.#maxBytes || length + waiting > this.#largest) this.overflow()
-    else if (!this.#memory.extend(length + waiting, this.#maxBytes + waiting)) this.#refuse(overloaded())
+    const memory = this.#memory ??= new ResponseMemory(this.#budget)
+    if (length + this.#held > this.#maxBytes || length + waiting > this.#budget.largest) this.overflow()
+    else if (!memory.extend(length + waiting, this.#maxBytes + waiting)) this.#refuse(overloaded())
     else {
-      this.#room = Math.min(this.#maxBytes + waiting, this.#memory.taken)
+      this.#room = Math.min(this.#maxBytes + waiting, memory.taken)
       return true
     }
     return false
@@ -202,7 +197,7 @@ export class ResponseSink implements RowSink {
     if (!isWhole) return this.#output.drop()
     this.#heldMemory = 0
     this.rows.clear()
-    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory.taken, SHORT_RESPONSE))
+    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory?.taken ?? 0, SHORT_RESPONSE))
   }
 
   /**
@@ -226,7 +221,7 @@ export class ResponseSink implements RowSink {
   }
 
   #end (): Buffer | string {
-    this.#memory.release()
+    this.#memory?.release()
     return this.#output.end(SHORT_RESPONSE)
   }
 
