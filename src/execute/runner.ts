@@ -13,7 +13,7 @@ import type { Assignment, Condition, CountPlan, SelectPlan, PlannedRow, Returned
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { withinRules } from '../plan/rule.ts'
-import { writeValue } from '../response/cells.ts'
+import { writeValue } from '../response/json-rows.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
 import { compileClock, compileLastId, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'

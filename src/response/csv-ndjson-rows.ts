@@ -7,8 +7,8 @@ import type { SelectPlan } from '../plan/plan.ts'
 import { isJson } from '../types/json-text.ts'
 import {
   type CellFormat, jsonParts, type RowFormat, type Target, type Values, writeValue, writeValues
-} from './cells.ts'
-import { JsonRows } from './json-rows.ts'
+} from './json-rows.ts'
+import { JsonRows } from './member-rows.ts'
 import { Output } from './output.ts'
 
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const

@@ -1,340 +1,253 @@
-/**
- * Joined rows are written with their row. Lists, which statements of their own read, are inserted when all of their
- * rows have been read.
- */
-import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
-import { StaleCatalog } from '../dialects/dialect.ts'
-import { afterLength, findStarts, readLength, skipValues } from '../dialects/row-bytes.ts'
-import { getOrCreate } from '../bounded-map.ts'
-import type { LongWork } from '../in-pieces.ts'
-import { parseExactJson } from '../json/exact-json.ts'
-import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
-import type { ListMember } from '../plan/plan.ts'
-import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
-import {
-  createLayout, JSON_CELLS, type RowFormat, type RowLayout, type Target, toDriverValue, type Values, writeBytes,
-  writeValue, writeValues
-} from './cells.ts'
+/** Rows become JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
+import type { Column } from '../catalog/catalog.ts'
+import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
+import { unreadableValue } from '../errors.ts'
+import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'
+import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'
+import { copyJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
-const CLOSE = 0x7d
+export type Values = ReadonlyArray<DriverValue | null>
 
-/** In bytes, about. */
-const GAP_SIZE = 64
+/** What rows of values are written into. Its length is Infinity after a value that is too large for it. */
+export type Target = Pick<Output, 'maxBytes' | 'length' | 'reserve' | 'text' | 'part' | 'overflow'>
+
+/** Writes one row; its caller writes the text between rows. */
+export interface RowFormat {
+  /** `columns`: as the database has them now. */
+  begin (columns: readonly Column[]): void
+  /** A row of MySQL's text protocol, in `bytes` from `from` to `to`. @throws UNREADABLE_VALUE; Error as `RowSink` */
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void
+  /** A row of values as a driver returns them, in parts if it is long. @throws UNREADABLE_VALUE */
+  values (output: Output, values: Values): LongWork
+}
+
+/** A larger row is written in pieces. In bytes. */
+const LONG_ROW = 1_048_576
+
+/** It is written in pieces, because it would keep the event loop for too long. */
+export const isLongRow = (bytes: number): boolean => bytes > LONG_ROW
+
+const sizeOf = (value: DriverValue | null): number =>
+  typeof value === 'string' || (typeof value === 'object' && value !== null) ? value.length : 0
+
+/** Writes a row of values: at once, or a long one in pieces, until `isOver` returns true. */
+export function writeRow (work: LongWork, values: Values, isOver: () => boolean): Promise<void> | undefined {
+  let size = 0
+  for (const value of values) size += sizeOf(value)
+  if (isLongRow(size)) return inPieces(work, isOver)
+  allOf(work)
+  return undefined
+}
+
+interface CellLayout {
+  /** `{"id":` for the first column, `,"name":` for the next ones. */
+  readonly key: Buffer
+  /** `key` as text. */
+  readonly keyText: string
+  /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
+  readonly form: WireFormat | undefined
+  readonly column: Column
+}
+
+export interface RowLayout {
+  readonly cells: readonly CellLayout[]
+  /** Most bytes of a row without its values. */
+  readonly overhead: number
+}
+
+export function createLayout (columns: readonly Column[]): RowLayout {
+  const cells = columns.map((column, index): CellLayout => {
+    const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
+    return { key: Buffer.from(keyText), keyText, form: column.type.wireFormat, column }
+  })
+  // a comma before the row and a brace after it; around each value two quotes and a Z, or null
+  return { cells, overhead: cells.reduce((sum, { key }) => sum + key.length + NULL.length, 2) }
+}
+
+const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
+/** Position of the space between day and time: `2026-11-20 10:15:00`. */
+const BETWEEN_DAY_AND_TIME = 10
+const NULL = Buffer.from('null')
+/** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
+const LONG = 512
 
 /**
- * The layouts of rows and joined rows by the columns of their statement, and by their first cell. Requests without
- * `columns` share the list of their table.
+ * Writes the row in `bytes` from `offset` to `end`, without the `behind` values that follow those of its columns.
+ * Because it runs for every value of every response, it is one function that keeps its position in local variables and
+ * reserves memory once per row. @throws UNREADABLE_VALUE; Error if the values do not end with the row
  */
-const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
-
-/** Where the cells of the row in bytes begin that is being written, and where it ends. All responses share it. */
-let starts = new Uint32Array(64)
-
-const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
-
-const NO_MEMBERS: RowCells['members'] = []
-const NO_LINKS: Cells['links'] = []
-
-type ValueAt = (cell: number) => DriverValue | null
-
-export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
-  ({ row: { from: 0, columns, members: NO_MEMBERS }, links: NO_LINKS })
-
-export class JsonRows implements RowFormat {
-  readonly #row: RowCells
-  /** The columns of all cells, as the database has them now. */
-  #columns: readonly Column[]
-  #layouts: Map<number, RowLayout> | undefined
-  /** Created with the first row. */
-  #layout: RowLayout | undefined
-  #bytes: Buffer | undefined
-  readonly lists: ReadonlyMap<LinkCells, RelatedLists>
-  /** The places of lists in the rows that have been written, in their order. */
-  readonly gaps: Gap[] = []
-  /** Memory of the values by which rows are related, in bytes, about. */
-  #sizeOfValues = 0
-
-  constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
-    this.#row = row
-    this.#columns = row.columns
-    this.lists = links.length === 0 ? NO_LISTS : new Map(links.map((link) => [link, new RelatedLists(link.member)]))
-  }
-
-  begin (columns: readonly Column[]): void {
-    this.#columns = columns
-    this.#layouts = getOrCreate(layouts, columns, () => new Map<number, RowLayout>())
-    this.#layout = undefined
-  }
-
-  /** Removes the gaps after so many, and without any the values of all rows. */
-  clear (from = 0): void {
-    this.gaps.length = from
-    if (from > 0) return
-    this.#sizeOfValues = 0
-    for (const lists of this.lists.values()) lists.clear()
-  }
-
-  /** Memory of the gaps, and of the values by which rows are related, in bytes, about. */
-  get size (): number {
-    return GAP_SIZE * this.gaps.length + this.#sizeOfValues
-  }
-
-  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
-    if (this.#row.members.length === 0) {
-      const layout = this.#layout ??= this.#layoutOf(this.#row)
-      const start = this.#row.from === 0 ? from : skipValues(bytes, from, this.#row.from)
-      // such as that of a hidden column in the order
-      const behind = this.#columns.length - this.#row.from - layout.cells.length
-      return writeBytes(output, layout, bytes, start, to, behind)
+export function writeBytes (
+  output: Output,
+  { cells, overhead }: RowLayout,
+  bytes: Buffer,
+  offset: number,
+  end: number,
+  behind: number
+): void {
+  output.reserve(
+    Math.min(overhead + end - offset, overhead + LONG * cells.length + Math.max(0, output.maxBytes - output.length))
+  )
+  let target = output.bytes
+  let to = output.length
+  let at = offset
+  for (let index = 0; index < cells.length; index++) {
+    const { key, form, column } = cells[index] as CellLayout
+    for (let each = 0; each < key.length; each++) target[to++] = key[each] as number
+    const length = readLength(bytes, at)
+    at = afterLength(bytes, at)
+    if (length < 0) {
+      for (let each = 0; each < NULL.length; each++) target[to++] = NULL[each] as number
+      continue
     }
-    this.readRow(bytes, from, to)
-    this.writeRow(output, this.#row)
-  }
-
-  /** The cells stay until the next row. @throws Error if they do not end with this one */
-  readRow (bytes: Buffer, from: number, to: number): void {
-    const { length } = this.#columns
-    this.#bytes = bytes
-    if (starts.length <= length) starts = new Uint32Array(length + 1)
-    findStarts(bytes, from, to, starts, length)
-  }
-
-  /** A value of this row. */
-  readonly at = (cell: number): DriverValue | null => {
-    const bytes = this.#bytes as Buffer
-    const start = starts[cell] as number
-    const length = readLength(bytes, start)
-    const from = afterLength(bytes, start)
-    return length < 0 ? null : toDriverValue(this.#columns[cell] as Column, bytes, from, from + length)
-  }
-
-  /** Without iterators and parts of buffers. @throws UNREADABLE_VALUE */
-  writeRow (output: Output, cells: RowCells): void {
-    const bytes = this.#bytes as Buffer
-    const layout = this.#layoutOf(cells)
-    const { from, members } = cells
-    writeBytes(output, layout, bytes, starts[from] as number, starts[from + layout.cells.length] as number, 0)
-    if (members.length === 0) return
-    output.length-- // without its closing brace
-    for (let index = 0; index < members.length; index++) {
-      const member = members[index] as RowCells['members'][number]
-      if (member.kind === 'link') this.#addList(output, member, this.at)
-      else {
-        const isPresent = readLength(bytes, starts[member.presence] as number) >= 0
-        output.text(member.before)
-        if (isPresent) this.writeRow(output, member.row)
-        else output.text('null')
-      }
+    if (length > LONG) {
+      if (length > end - at) throw notWhole()
+      if (length > output.maxBytes - to) return output.overflow()
     }
-    output.byte(CLOSE)
-  }
-
-  values (output: Output, values: Values): LongWork {
-    return this.writeValues(output, values, this.#row)
-  }
-
-  /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
-  * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
-    const at: ValueAt = (cell) => values[cell] as DriverValue | null
-    yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
-    for (const member of cells.members) {
-      if (member.kind === 'link') this.#addList(target, member, at)
-      else {
-        const isPresent = at(member.presence) !== null
-        target.text(member.before)
-        if (isPresent) yield * this.writeValues(target, values, member.row)
-        else target.text('null')
-      }
+    const start = at
+    at += length
+    if (form === 'plain') to = copy(bytes, start, at, target, to)
+    else if (
+      form === 'escaped'
+        ? length <= LONG && copyPlainText(bytes, start, at, target, to)
+        : form === 'json' && copyJson(bytes, start, at, target, to)
+    ) {
+      to += form === 'json' ? length : length + 2
+    } else if (form === undefined || form === 'escaped' || form === 'json') {
+      output.length = to
+      if (form === undefined) output.text(writeValue(column, bytes.subarray(start, at)))
+      else writeEscaped(output, bytes, start, at)
+      output.reserve(overhead + end - at)
+      target = output.bytes
+      to = output.length
+    } else {
+      target[to++] = QUOTE
+      to = copy(bytes, start, at, target, to)
+      if (form === 'moment' || form === 'instant') target[to - length + BETWEEN_DAY_AND_TIME] = T
+      if (form === 'instant') target[to++] = Z
+      target[to++] = QUOTE
     }
-    target.text('}')
   }
-
-  #addList (target: Target, link: LinkCells, at: ValueAt): void {
-    const lists = this.lists.get(link) as RelatedLists
-    const { size } = lists
-    const list = lists.of(at, link.links)
-    this.#sizeOfValues += lists.size - size
-    target.text(lists.before)
-    this.gaps.push({ at: target.length, list })
-    if (lists.isOfRows) target.text(']')
-  }
-
-  #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
-    const layouts = (this.#layouts ??= new Map())
-    const cached = layouts.get(from)
-    if (cached !== undefined) return cached
-    const layout = createLayout(this.#columns.slice(from, from + length))
-    layouts.set(from, layout)
-    return layout
-  }
+  if ((behind === 0 ? at : skipValues(bytes, at, behind)) !== end) throw notWhole()
+  target[to++] = CLOSE
+  output.length = to
 }
 
-/** A place for a list, behind so many bytes of an output. */
-export interface Gap { readonly at: number, readonly list: RelatedList }
-
-/** A part of an output with its gaps, which are those from `gap` up to but without `gapEnd`. */
-export interface Fragment {
-  readonly output: Output
-  readonly gaps: readonly Gap[]
-  start: number
-  end: number
-  gap: number
-  gapEnd: number
+/**
+ * Writes a text in pieces, and checks the limit between them, because a text of control characters becomes six times as
+ * long.
+ */
+function writeEscaped (output: Output, bytes: Buffer, start: number, end: number): void {
+  if (end - start <= PART) return output.text(JSON.stringify(bytes.toString('utf8', start, end)))
+  output.text('"')
+  for (let from = start; from < end && output.length <= output.maxBytes;) {
+    let to = Math.min(from + PART, end)
+    for (let back = 0; back < 3 && to < end && isWithinCharacter(bytes[to] as number); back++) to--
+    output.text(JSON.stringify(bytes.toString('utf8', from, to)).slice(1, -1))
+    from = to
+  }
+  output.text('"')
 }
 
-/** The rows that are related to the same values, with commas between them. */
-export interface RelatedList {
-  /** Its index among the lists whose rows must be read; the rows of a statement for several lists name it. */
-  readonly id: number
-  readonly values: readonly Value[]
-  /** The text in place of rows, if there are none. */
-  readonly empty: string
-  count: number
-  rows: Fragment | undefined
+/** Whether the byte of UTF-8 is not the first one of a character. */
+const isWithinCharacter = (byte: number): boolean => (byte & 0xc0) === 0x80
+
+/** Returns the position after the copy. */
+function copy (bytes: Buffer, start: number, end: number, target: Buffer, to: number): number {
+  if (end - start > LONG) return to + bytes.copy(target, to, start, end)
+  for (let each = start; each < end; each++) target[to++] = bytes[each] as number
+  return to
 }
 
-/** Stops and returns false if the target takes no more. */
-export function writeFragment (
-  target: Output,
-  { output: { bytes }, gaps, start, end, gap, gapEnd }: Fragment,
-  isFull: () => boolean
-): boolean {
-  let from = start
-  for (let next = gap; next < gapEnd; next++) {
-    const { at, list: { rows, empty } } = gaps[next] as Gap
-    target.copy(bytes, from, at)
-    from = at
-    if (rows === undefined) target.text(empty)
-    else if (isFull() || !writeFragment(target, rows, isFull)) return false
+/** Copies a text in quotes, and returns whether no character must be escaped; otherwise only a part of it is copied. */
+function copyPlainText (bytes: Buffer, start: number, end: number, target: Buffer, to: number): boolean {
+  target[to++] = QUOTE
+  for (let each = start; each < end; each++) {
+    const byte = target[to++] = bytes[each] as number
+    if (byte <= QUOTE ? byte < FIRST_PRINTABLE || byte === QUOTE : byte === BACKSLASH) return false
   }
-  target.copy(bytes, from, end)
-  return !isFull()
+  target[to] = QUOTE
+  return true
 }
 
-/** Of different values of `on`, in bytes, about, without their texts. */
-const VALUES_SIZE = 256
-/** Bytes of a character of the values, at most: it is in the key and in the parameters. */
-const CHARACTER_SIZE = 4
-/** A double represents them exactly. */
-const SAFE_DIGITS = 15
+/** A value in bytes, as text if its type reads texts: a part of a buffer is an object of three times the size. */
+export const toDriverValue = ({ type }: Column, bytes: Buffer, start: number, end: number): DriverValue =>
+  type.wireFormat === undefined ? bytes.subarray(start, end) : bytes.toString('utf8', start, end)
 
-/** One list for each different value of `on` in the rows that have the member. */
-export class RelatedLists {
-  readonly #member: ListMember
-  /** The driver's values are parameters themselves. */
-  readonly #isNative: boolean
-  readonly #byKey = new Map<string, RelatedList>()
-  /** Those whose rows must be read. */
-  readonly lists: RelatedList[] = []
-  /** The list of NULL, and of values that the other column cannot store: no row is related to them. */
-  readonly #none: RelatedList
-  /** A list, rather than the object of a first row or of computed values. */
-  readonly isOfRows: boolean
-  readonly before: string
-  /** Memory of the values, in bytes, about. */
-  size = 0
-
-  constructor (member: ListMember) {
-    this.#member = member
-    this.isOfRows = member.kind === 'many' && member.isObject !== true
-    this.before = `,"${member.name}":${this.isOfRows ? '[' : ''}`
-    // nothing in a list, null, or the values of the functions for no rows
-    const empty = member.kind === 'computed'
-      ? `{${member.columns.map(({ name, nullable }) => `${JSON.stringify(name)}:${nullable ? 'null' : '0'}`).join()}}`
-      : member.isObject === true ? 'null' : ''
-    this.#none = { id: -1, values: [], empty, count: 0, rows: undefined }
-    this.#isNative = traitsOf(baseTable(member.table)).sendsValues
-  }
-
-  clear (): void {
-    this.#byKey.clear()
-    this.lists.length = 0
-    this.size = 0
-  }
-
-  /** The list for the values in these cells of a row. It runs for each row. @throws UNREADABLE_VALUE */
-  of (at: ValueAt, cells: readonly number[]): RelatedList {
-    const { on } = this.#member
-    const given = new Array<DriverValue>(cells.length)
-    for (let index = 0; index < cells.length; index++) {
-      const value = at(cells[index] as number)
-      if (value === null) return this.#none
-      given[index] = value
-    }
-    const texts = new Array<string>(cells.length)
-    for (let index = 0; index < given.length; index++) {
-      const value = given[index] as DriverValue
-      texts[index] = this.#isNative && value !== NOT_TEXT
-        ? nativeKey(value)
-        : writeValue((on[index] as ListMember['on'][number]).column, value)
-    }
-    const key = texts.join()
-    const existing = this.#byKey.get(key)
-    if (existing !== undefined) return existing
-    const values = this.#isNative ? given as Value[] : this.#toParameters(texts)
-    const { empty } = this.#none
-    const list =
-      values === undefined ? this.#none : { id: this.lists.length, values, empty, count: 0, rows: undefined }
-    if (values !== undefined) this.lists.push(list)
-    this.#byKey.set(key, list)
-    this.size += VALUES_SIZE + CHARACTER_SIZE * key.length
-    return list
-  }
-
-  /**
-   * The list for the value in a row of the other table, if `on` is one pair of columns that are not texts. @throws
-   * UNREADABLE_VALUE
-   */
-  find (value: DriverValue): RelatedList {
-    const { other } = this.#member.on[0] as ListMember['on'][number]
-    const list = this.#byKey.get(writeValue(other, value))
-    // the column has another scale than the catalog knows, so that equal values have other texts
-    if (list === undefined) throw new StaleCatalog()
-    return list
-  }
-
-  /** `texts`: the values as JSON. Undefined if the other table cannot have them. */
-  #toParameters (texts: readonly string[]): Value[] | undefined {
-    const parameters = new Array<Value>(texts.length)
-    for (let index = 0; index < texts.length; index++) {
-      const text = texts[index] as string
-      const { column, other } = this.#member.on[index] as ListMember['on'][number]
-      if (column.type.relatedAs === RELATED_TEXT) {
-        // as it is, because a collation may consider texts with more characters equal
-        parameters[index] = JSON.parse(text)
-        continue
-      }
-      const value = isNumber(column, text) ? Number(text) : parseExactJson(text)
-      // such as bytes that BINARY would fill up with zero bytes, with which they are not equal
-      if (other.type.keeps?.(value) === false) return undefined
-      const parameter = readIf(other, value)
-      if (parameter === undefined) {
-        // the column has been widened, and perhaps the other one too
-        if (readIf(column, value) === undefined) throw new StaleCatalog()
-        return undefined
-      }
-      parameters[index] = parameter
-    }
-    return parameters
-  }
-}
-
-/** Undefined if the column cannot store it, as far as the catalog knows. */
-function readIf ({ type }: Column, value: unknown): Value | undefined {
+export function writeValue (column: Column, value: DriverValue, write = column.type.write): string {
   try {
-    return type.read(value)
+    return write(value)
   } catch (error) {
-    if (error instanceof ValueRefused) return undefined
-    throw error
+    throw toRefusal(column, error)
   }
 }
 
-/** An integer needs no exact parser. */
-const isNumber = ({ type }: Column, text: string): boolean => type.wholeNumbers === true && text.length <= SAFE_DIGITS
+const toRefusal = ({ name }: Column, error: unknown): unknown =>
+  error instanceof ValueUnreadable ? unreadableValue(name, error.message) : error
 
-/** Different for different values; the same value may have several keys. */
-function nativeKey (value: DriverValue): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  return typeof value === 'object' ? `x${Buffer.from(value).toString('hex')}` : String(value)
+export interface CellFormat<T extends Target> {
+  readonly nothing: string
+  /** `json`: a value as JSON text. */
+  short (column: Column, json: string): string
+  long (target: T, column: Column, value: LongValue): LongWork
+}
+
+export const JSON_CELLS: CellFormat<Target> = {
+  nothing: 'null',
+  short: (_column, json) => json,
+  * long (target, _column, value) {
+    for (const part of jsonParts(value)) {
+      target.part(part)
+      yield part.length
+    }
+  }
+}
+
+export function * jsonParts ({ isText, parts }: LongValue): Generator<string | Buffer> {
+  if (!isText) return yield * parts
+  yield '"'
+  for (const part of parts) yield JSON.stringify(String(part)).slice(1, -1)
+  yield '"'
+}
+
+/**
+ * Writes the cells of a row, of which the first one is at `from` in `values`. If one is larger than the target may
+ * become, the target overflows. @throws UNREADABLE_VALUE
+ */
+export function * writeValues<T extends Target> (
+  target: T,
+  cells: ReadonlyArray<Pick<CellLayout, 'keyText' | 'column'>>,
+  values: Values,
+  { nothing, short, long }: CellFormat<T>,
+  from = 0
+): LongWork {
+  let text = ''
+  for (let index = 0; index < cells.length; index++) {
+    const { keyText, column } = cells[index] as CellLayout
+    const value = values[from + index] as DriverValue | null
+    const size = sizeOf(value)
+    text += keyText
+    if (value === null) text += nothing
+    else if (size <= PART) text += short(column, writeValue(column, value))
+    else {
+      target.text(text)
+      text = ''
+      if (size > target.maxBytes - target.length) return target.overflow()
+      target.reserve(size)
+      if (column.type.long === undefined) text = short(column, writeValue(column, value))
+      else {
+        try {
+          yield * long(target, column, yield * column.type.long(value))
+        } catch (error) {
+          throw toRefusal(column, error)
+        }
+      }
+    }
+    if (text.length > PART) {
+      target.text(text)
+      yield text.length
+      text = ''
+    }
+  }
+  target.text(text)
 }

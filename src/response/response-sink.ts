@@ -1,5 +1,5 @@
 /**
- * Rows are written as they arrive (cells.ts, json-rows.ts), with the text around them, within the memory of the
+ * Rows are written as they arrive (json-rows.ts, member-rows.ts), with the text around them, within the memory of the
  * response (budget.ts).
  */
 import type { Column } from '../catalog/catalog.ts'
@@ -11,8 +11,8 @@ import type { Page, SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { type MemoryBudget, ResponseMemory, UNLIMITED } from './budget.ts'
 import { Output } from './output.ts'
-import { isLongRow, type Values, writeRow, writeValue } from './cells.ts'
-import { JsonRows, plainCells, writeFragment } from './json-rows.ts'
+import { isLongRow, type Values, writeRow, writeValue } from './json-rows.ts'
+import { JsonRows, plainCells, writeFragment } from './member-rows.ts'
 
 export const ENVELOPE = '{"success":true,"data":'
 

@@ -7,7 +7,7 @@ import { valuesIn } from '../dialects/row-bytes.ts'
 import { overloaded, resultTooLarge, withReason } from '../errors.ts'
 import { ResponseMemory, UNLIMITED, type ResponseBudget } from './budget.ts'
 import { giveBack, Output } from './output.ts'
-import { isLongRow, type Values, writeRow } from './cells.ts'
+import { isLongRow, type Values, writeRow } from './json-rows.ts'
 import type { StreamRows } from './csv-ndjson-rows.ts'
 
 /** The number of bytes at which rows are passed on, and the milliseconds after which they are passed on anyway. */

@@ -9,9 +9,9 @@ import { allOf, inPieces, type LongWork } from '../../src/in-pieces.ts'
 import type { Cells } from '../../src/plan/members.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 import { CsvRows } from '../../src/response/csv-ndjson-rows.ts'
-import type { RowFormat } from '../../src/response/cells.ts'
+import type { RowFormat } from '../../src/response/json-rows.ts'
 import { Output } from '../../src/response/output.ts'
-import { JsonRows, plainCells } from '../../src/response/json-rows.ts'
+import { JsonRows, plainCells } from '../../src/response/member-rows.ts'
 import type { DriverValue } from '../../src/types/column-type.ts'
 import { geometryType } from '../../src/types/geometry.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
@@ -203,7 +203,7 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows, plainCells }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows, plainCells }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/member-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
 const text = '["a","b"],'.repeat(1_500_000)
