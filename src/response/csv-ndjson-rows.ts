@@ -6,9 +6,9 @@ import { type Cells, cellsOf, type JoinedCells, type RowCells } from '../plan/me
 import type { SelectPlan } from '../plan/plan.ts'
 import { isJson } from '../types/json-text.ts'
 import {
-  type CellFormat, jsonParts, type RowFormat, type Target, type Values, writeValue, writeValues
+  type CellFormat, jsonParts, JsonRows, type RowFormat, type Target, type Values, writeValue, writeValues
 } from './json-rows.ts'
-import { JsonRows } from './member-rows.ts'
+import { MemberRows } from './member-rows.ts'
 import { Output } from './output.ts'
 
 const [QUOTE, COMMA, SPACE, CR, LF, T, Z] = [0x22, 0x2c, 0x20, 0x0d, 0x0a, 0x54, 0x5a] as const
@@ -25,7 +25,9 @@ export interface StreamRows extends RowFormat {
 /** The members of the plan must not be lists. */
 export function createStreamRows (plan: SelectPlan, format: StreamFormat): StreamRows {
   const cells = cellsOf(plan)
-  return format === 'csv' ? new CsvRows(cells) : new NdjsonRows(new JsonRows(cells), hasJson(plan))
+  if (format === 'csv') return new CsvRows(cells)
+  const rows = cells.row.members.length === 0 ? new JsonRows(cells.row) : new MemberRows(cells)
+  return new NdjsonRows(rows, hasJson(plan))
 }
 
 const LINE_END_BYTES = LINE_ENDS.map((character) => Buffer.from(character))
@@ -119,14 +121,14 @@ export class CsvRows implements StreamRows {
   /** The number of values behind those of its columns. */
   #behind = 0
   readonly #joined: readonly JoinedCells[]
-  readonly #members: JsonRows
+  readonly #members: MemberRows
   readonly #member = new Output()
 
   constructor (cells: Pick<Cells, 'row' | 'links'>) {
     this.#row = cells.row
     this.#columns = cells.row.columns
     this.#joined = cells.row.members as readonly JoinedCells[]
-    this.#members = new JsonRows(cells)
+    this.#members = new MemberRows(cells)
   }
 
   begin (columns: readonly Column[]): void {

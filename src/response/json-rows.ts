@@ -1,9 +1,11 @@
 /** Rows become JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
 import { unreadableValue } from '../errors.ts'
 import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'
 import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'
+import type { RowCells } from '../plan/members.ts'
 import { copyJson } from '../types/json-text.ts'
 import type { Output } from './output.ts'
 
@@ -50,13 +52,13 @@ interface CellLayout {
   readonly column: Column
 }
 
-export interface RowLayout {
+interface RowLayout {
   readonly cells: readonly CellLayout[]
   /** Most bytes of a row without its values. */
   readonly overhead: number
 }
 
-export function createLayout (columns: readonly Column[]): RowLayout {
+function createLayout (columns: readonly Column[]): RowLayout {
   const cells = columns.map((column, index): CellLayout => {
     const keyText = `${index === 0 ? '{' : ','}${JSON.stringify(column.name)}:`
     return { key: Buffer.from(keyText), keyText, form: column.type.wireFormat, column }
@@ -250,4 +252,57 @@ export function * writeValues<T extends Target> (
     }
   }
   target.text(text)
+}
+
+/**
+ * The layouts of rows and joined rows by the columns of their statement, and by their first cell. Requests without
+ * `columns` share the list of their table.
+ */
+const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
+
+/** Where the cells of a row begin among those of its statement, and their columns. */
+type PlainCells = Pick<RowCells, 'from' | 'columns'>
+
+/** Rows of columns alone; member-rows.ts has those with members. */
+export class JsonRows implements RowFormat {
+  readonly #cells: PlainCells
+  /** The columns of all cells, as the database has them now. */
+  protected columns: readonly Column[]
+  #layouts: Map<number, RowLayout> | undefined
+  /** Created with the first row. */
+  #layout: RowLayout | undefined
+
+  constructor (cells: PlainCells) {
+    this.#cells = cells
+    this.columns = cells.columns
+  }
+
+  begin (columns: readonly Column[]): void {
+    this.columns = columns
+    this.#layouts = getOrCreate(layouts, columns, () => new Map<number, RowLayout>())
+    this.#layout = undefined
+  }
+
+  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
+    const before = this.#cells.from
+    const layout = this.#layout ??= this.layoutOf(this.#cells)
+    const start = before === 0 ? from : skipValues(bytes, from, before)
+    // such as that of a hidden column in the order
+    const behind = this.columns.length - before - layout.cells.length
+    writeBytes(output, layout, bytes, start, to, behind)
+  }
+
+  * values (output: Output, values: Values): LongWork {
+    yield * writeValues(output, this.layoutOf(this.#cells).cells, values, JSON_CELLS, this.#cells.from)
+    output.text('}')
+  }
+
+  protected layoutOf ({ from, columns: { length } }: PlainCells): RowLayout {
+    const layouts = (this.#layouts ??= new Map())
+    const cached = layouts.get(from)
+    if (cached !== undefined) return cached
+    const layout = createLayout(this.columns.slice(from, from + length))
+    layouts.set(from, layout)
+    return layout
+  }
 }

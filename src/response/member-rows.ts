@@ -4,16 +4,14 @@
  */
 import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
-import { afterLength, findStarts, readLength, skipValues } from '../dialects/row-bytes.ts'
-import { getOrCreate } from '../bounded-map.ts'
+import { afterLength, findStarts, readLength } from '../dialects/row-bytes.ts'
 import type { LongWork } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
 import type { ListMember } from '../plan/plan.ts'
 import { NOT_TEXT, RELATED_TEXT, ValueRefused, type DriverValue, type Value } from '../types/column-type.ts'
 import {
-  createLayout, JSON_CELLS, type RowFormat, type RowLayout, type Target, toDriverValue, type Values, writeBytes,
-  writeValue, writeValues
+  JSON_CELLS, JsonRows, type Target, toDriverValue, type Values, writeBytes, writeValue, writeValues
 } from './json-rows.ts'
 import type { Output } from './output.ts'
 
@@ -22,32 +20,13 @@ const CLOSE = 0x7d
 /** In bytes, about. */
 const GAP_SIZE = 64
 
-/**
- * The layouts of rows and joined rows by the columns of their statement, and by their first cell. Requests without
- * `columns` share the list of their table.
- */
-const layouts = new WeakMap<readonly Column[], Map<number, RowLayout>>()
-
 /** Where the cells of the row in bytes begin that is being written, and where it ends. All responses share it. */
 let starts = new Uint32Array(64)
 
-const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
-
-const NO_MEMBERS: RowCells['members'] = []
-const NO_LINKS: Cells['links'] = []
-
 type ValueAt = (cell: number) => DriverValue | null
 
-export const plainCells = (columns: readonly Column[]): Pick<Cells, 'row' | 'links'> =>
-  ({ row: { from: 0, columns, members: NO_MEMBERS }, links: NO_LINKS })
-
-export class JsonRows implements RowFormat {
+export class MemberRows extends JsonRows {
   readonly #row: RowCells
-  /** The columns of all cells, as the database has them now. */
-  #columns: readonly Column[]
-  #layouts: Map<number, RowLayout> | undefined
-  /** Created with the first row. */
-  #layout: RowLayout | undefined
   #bytes: Buffer | undefined
   readonly lists: ReadonlyMap<LinkCells, RelatedLists>
   /** The places of lists in the rows that have been written, in their order. */
@@ -56,15 +35,9 @@ export class JsonRows implements RowFormat {
   #sizeOfValues = 0
 
   constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
+    super(row)
     this.#row = row
-    this.#columns = row.columns
-    this.lists = links.length === 0 ? NO_LISTS : new Map(links.map((link) => [link, new RelatedLists(link.member)]))
-  }
-
-  begin (columns: readonly Column[]): void {
-    this.#columns = columns
-    this.#layouts = getOrCreate(layouts, columns, () => new Map<number, RowLayout>())
-    this.#layout = undefined
+    this.lists = new Map(links.map((link) => [link, new RelatedLists(link.member)]))
   }
 
   /** Removes the gaps after so many, and without any the values of all rows. */
@@ -80,21 +53,14 @@ export class JsonRows implements RowFormat {
     return GAP_SIZE * this.gaps.length + this.#sizeOfValues
   }
 
-  textRow (output: Output, bytes: Buffer, from: number, to: number): void {
-    if (this.#row.members.length === 0) {
-      const layout = this.#layout ??= this.#layoutOf(this.#row)
-      const start = this.#row.from === 0 ? from : skipValues(bytes, from, this.#row.from)
-      // such as that of a hidden column in the order
-      const behind = this.#columns.length - this.#row.from - layout.cells.length
-      return writeBytes(output, layout, bytes, start, to, behind)
-    }
+  override textRow (output: Output, bytes: Buffer, from: number, to: number): void {
     this.readRow(bytes, from, to)
     this.writeRow(output, this.#row)
   }
 
   /** The cells stay until the next row. @throws Error if they do not end with this one */
   readRow (bytes: Buffer, from: number, to: number): void {
-    const { length } = this.#columns
+    const { length } = this.columns
     this.#bytes = bytes
     if (starts.length <= length) starts = new Uint32Array(length + 1)
     findStarts(bytes, from, to, starts, length)
@@ -106,13 +72,13 @@ export class JsonRows implements RowFormat {
     const start = starts[cell] as number
     const length = readLength(bytes, start)
     const from = afterLength(bytes, start)
-    return length < 0 ? null : toDriverValue(this.#columns[cell] as Column, bytes, from, from + length)
+    return length < 0 ? null : toDriverValue(this.columns[cell] as Column, bytes, from, from + length)
   }
 
   /** Without iterators and parts of buffers. @throws UNREADABLE_VALUE */
   writeRow (output: Output, cells: RowCells): void {
     const bytes = this.#bytes as Buffer
-    const layout = this.#layoutOf(cells)
+    const layout = this.layoutOf(cells)
     const { from, members } = cells
     writeBytes(output, layout, bytes, starts[from] as number, starts[from + layout.cells.length] as number, 0)
     if (members.length === 0) return
@@ -130,14 +96,14 @@ export class JsonRows implements RowFormat {
     output.byte(CLOSE)
   }
 
-  values (output: Output, values: Values): LongWork {
+  override values (output: Output, values: Values): LongWork {
     return this.writeValues(output, values, this.#row)
   }
 
   /** Writes the values of a row, or those of a joined row. @throws UNREADABLE_VALUE */
   * writeValues (target: Target, values: Values, cells: RowCells): LongWork {
     const at: ValueAt = (cell) => values[cell] as DriverValue | null
-    yield * writeValues(target, this.#layoutOf(cells).cells, values, JSON_CELLS, cells.from)
+    yield * writeValues(target, this.layoutOf(cells).cells, values, JSON_CELLS, cells.from)
     for (const member of cells.members) {
       if (member.kind === 'link') this.#addList(target, member, at)
       else {
@@ -158,15 +124,6 @@ export class JsonRows implements RowFormat {
     target.text(lists.before)
     this.gaps.push({ at: target.length, list })
     if (lists.isOfRows) target.text(']')
-  }
-
-  #layoutOf ({ from, columns: { length } }: RowCells): RowLayout {
-    const layouts = (this.#layouts ??= new Map())
-    const cached = layouts.get(from)
-    if (cached !== undefined) return cached
-    const layout = createLayout(this.#columns.slice(from, from + length))
-    layouts.set(from, layout)
-    return layout
   }
 }
 

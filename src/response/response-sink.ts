@@ -11,8 +11,8 @@ import type { Page, SelectPlan } from '../plan/plan.ts'
 import type { DriverValue } from '../types/column-type.ts'
 import { type MemoryBudget, ResponseMemory, UNLIMITED } from './budget.ts'
 import { Output } from './output.ts'
-import { isLongRow, type Values, writeRow, writeValue } from './json-rows.ts'
-import { JsonRows, plainCells, writeFragment } from './member-rows.ts'
+import { isLongRow, JsonRows, type Values, writeRow, writeValue } from './json-rows.ts'
+import { MemberRows, writeFragment } from './member-rows.ts'
 
 export const ENVELOPE = '{"success":true,"data":'
 
@@ -28,9 +28,9 @@ const SHORT_RESPONSE = 65_536
 /** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
   #output = new Output()
-  readonly rows: JsonRows
-  /** Rows wait for lists. Such a response is half as large at most, because it is copied with them. */
-  readonly #hasLists: boolean
+  readonly #rows: JsonRows
+  /** The same, if they wait for lists. Such a response is half as large at most, because it is copied with them. */
+  readonly rowsWithLists: MemberRows | undefined
   /** Bytes that wait to be inserted, and the further memory that this needs. */
   #held = 0
   #heldMemory = 0
@@ -61,11 +61,13 @@ export class ResponseSink implements RowSink {
     readonly cells?: Cells | undefined
     readonly page?: SelectPlan | undefined
   } = {}) {
-    this.rows = new JsonRows(cells ?? plainCells(columns))
-    this.#hasLists = this.rows.lists.size > 0
+    const members = cells && new MemberRows(cells)
+    this.#rows = members ?? new JsonRows({ from: 0, columns })
+    this.rowsWithLists = cells === undefined || cells.links.length === 0 ? undefined : members
     this.#page = page
     this.#budget = budget
-    this.#maxBytes = Math.min(maxBytes, this.#hasLists ? Math.floor(budget.largest / 2) : budget.largest)
+    const { largest } = budget
+    this.#maxBytes = Math.min(maxBytes, this.rowsWithLists === undefined ? largest : Math.floor(largest / 2))
     this.#room = Math.min(this.#maxBytes, SHORT_RESPONSE)
     this.#output.maxBytes = this.#maxBytes
   }
@@ -73,8 +75,8 @@ export class ResponseSink implements RowSink {
   begin (columns: readonly Column[]): void {
     this.#output.length = this.#keptLength
     this.#held = this.#heldMemory = 0
-    if (this.#hasLists) this.rows.clear(this.#keptGaps)
-    this.rows.begin(columns)
+    this.rowsWithLists?.clear(this.#keptGaps)
+    this.#rows.begin(columns)
     this.#columns = columns
     this.#hasMore = false
     this.count = this.#keptCount
@@ -89,7 +91,7 @@ export class ResponseSink implements RowSink {
   keepRows (): void {
     this.#keptLength = this.#output.length
     this.#keptCount = this.count
-    this.#keptGaps = this.rows.gaps.length
+    this.#keptGaps = this.rowsWithLists?.gaps.length ?? 0
   }
 
   /** The next select begins again. */
@@ -103,13 +105,13 @@ export class ResponseSink implements RowSink {
   }
 
   get full (): boolean {
-    const waiting = this.#hasLists ? this.#waiting : 0
+    const waiting = this.rowsWithLists === undefined ? 0 : this.#waiting
     return this.#isDropped || (this.#output.length + waiting > this.#room && !this.#extend())
   }
 
   /** What waits to be inserted; 0 without lists. */
   get #waiting (): number {
-    return this.#held + this.#heldMemory + this.rows.size
+    return this.#held + this.#heldMemory + (this.rowsWithLists?.size ?? 0)
   }
 
   overflow (): void {
@@ -155,7 +157,7 @@ export class ResponseSink implements RowSink {
     if (this.#page !== undefined && this.#isBehind(this.#page)) return undefined
     if (this.count++ === 0) this.#output.text(BEFORE_ROWS)
     else this.#output.byte(COMMA)
-    this.rows.textRow(this.#output, bytes, offset, end)
+    this.#rows.textRow(this.#output, bytes, offset, end)
     if (this.count === this.#page?.limit) this.#last = copyValues(bytes, offset, end, count)
     return undefined
   }
@@ -165,7 +167,7 @@ export class ResponseSink implements RowSink {
     if (this.count++ === 0) this.#output.text(BEFORE_ROWS)
     else this.#output.byte(COMMA)
     if (this.count === this.#page?.limit) this.#last = values
-    return writeRow(this.rows.values(this.#output, values), values, () => this.full)
+    return writeRow(this.#rows.values(this.#output, values), values, () => this.full)
   }
 
   /** The page is already complete before this row. */
@@ -183,8 +185,8 @@ export class ResponseSink implements RowSink {
 
   /** Inserts the lists into the rows that have them, when their rows have been read. */
   insertLists (): void {
-    if (!this.#hasLists || this.full) return
-    const { gaps } = this.rows
+    if (this.rowsWithLists === undefined || this.full) return
+    const { gaps } = this.rowsWithLists
     const output = this.#output
     // these are not part of the response any more, which is a copy
     this.#heldMemory += this.#held + output.length
@@ -196,7 +198,7 @@ export class ResponseSink implements RowSink {
     output.recycle()
     if (!isWhole) return this.#output.drop()
     this.#heldMemory = 0
-    this.rows.clear()
+    this.rowsWithLists.clear()
     this.#room = Math.min(this.#maxBytes, Math.max(this.#memory?.taken ?? 0, SHORT_RESPONSE))
   }
 

@@ -7,8 +7,8 @@ import { databaseUnavailable, withReason } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOf } from '../plan/members.ts'
 import type { ListMember, ManyMember, RowLock } from '../plan/plan.ts'
-import { isLongRow, toDriverValue, type Values, writeRow } from '../response/json-rows.ts'
-import { type Fragment, JsonRows, type RelatedList, type RelatedLists } from '../response/member-rows.ts'
+import { isLongRow, JsonRows, toDriverValue, type Values, writeRow } from '../response/json-rows.ts'
+import { type Fragment, type Gap, MemberRows, type RelatedList, type RelatedLists } from '../response/member-rows.ts'
 import { Output } from '../response/output.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
@@ -28,7 +28,10 @@ const COMMA = 0x2c
 class ListSink implements RowSink {
   readonly #response: ResponseSink
   readonly #lists: RelatedLists
-  readonly members: JsonRows
+  readonly #rows: JsonRows
+  /** The same, if they have members. */
+  readonly members: MemberRows | undefined
+  readonly #gaps: Gap[]
   readonly #output = new Output()
   /** Rows that a list takes. */
   readonly #most: number
@@ -50,7 +53,10 @@ class ListSink implements RowSink {
   constructor (member: ListMember, lists: RelatedLists, response: ResponseSink) {
     this.#response = response
     this.#lists = lists
-    this.members = new JsonRows(cellsOf(member))
+    const cells = cellsOf(member)
+    this.members = cells.row.members.length === 0 ? undefined : new MemberRows(cells)
+    this.#rows = this.members ?? new JsonRows(cells.row)
+    this.#gaps = this.members?.gaps ?? []
     this.#output.maxBytes = response.maxBytes
     this.#most = member.kind === 'many' ? member.limit : 1
   }
@@ -59,7 +65,7 @@ class ListSink implements RowSink {
 
   get full (): boolean {
     const { length } = this.#output
-    const { size } = this.members
+    const size = this.members?.size ?? 0
     this.#response.hold(length - this.#bytes, size - this.#memory)
     this.#bytes = length
     this.#memory = size
@@ -78,7 +84,7 @@ class ListSink implements RowSink {
     this.#last = undefined
     this.count = 0
     this.#columns = columns
-    this.members.begin(columns)
+    this.#rows.begin(columns)
   }
 
   textRow (bytes: Buffer, from: number, to: number, count: number): Promise<void> | undefined {
@@ -90,7 +96,7 @@ class ListSink implements RowSink {
       this.#open(toDriverValue(this.#columns[0] as Column, bytes, start, end))
       this.#keepLast(bytes, start, end)
     } else if (!this.#goesOn()) return undefined
-    this.members.textRow(this.#output, bytes, from, to)
+    this.#rows.textRow(this.#output, bytes, from, to)
     this.#close()
     return undefined
   }
@@ -104,7 +110,7 @@ class ListSink implements RowSink {
       if (isBytes) this.#keepLast(first, 0, first.length)
       else this.#last = String(first)
     } else if (!this.#goesOn()) return undefined
-    const taking = writeRow(this.members.values(this.#output, values), values, () => this.full)
+    const taking = writeRow(this.#rows.values(this.#output, values), values, () => this.full)
     if (taking === undefined) this.#close()
     return taking?.then(() => this.#close())
   }
@@ -127,7 +133,7 @@ class ListSink implements RowSink {
     const list = this.#isValue ? this.#lists.find(first) : this.#lists.lists[Number(String(first))]
     // a proxy has changed the row: the statement asked for rows of the lists only
     if (list === undefined) throw withReason(databaseUnavailable(), 'UNREADABLE_PACKET')
-    const { gaps } = this.members
+    const gaps = this.#gaps
     const start = this.#output.length
     list.rows = { output: this.#output, gaps, start, end: start, gap: gaps.length, gapEnd: gaps.length }
     list.count = 1
@@ -146,7 +152,7 @@ class ListSink implements RowSink {
   #close (): void {
     const { rows } = this.#filled.at(-1) as RelatedList & { rows: Fragment }
     rows.end = this.#output.length
-    rows.gapEnd = this.members.gaps.length
+    rows.gapEnd = this.#gaps.length
   }
 
   /**
@@ -161,7 +167,7 @@ class ListSink implements RowSink {
   /** Removes the rows of a list, behind which there are no others. */
   #empty (list: RelatedList): void {
     this.#output.length = list.rows?.start ?? 0
-    this.members.gaps.length = list.rows?.gap ?? 0
+    this.#gaps.length = list.rows?.gap ?? 0
     list.rows = undefined
     list.count = 0
   }
@@ -177,7 +183,7 @@ export function withReturnedMembers (
   sink: ResponseSink | undefined,
   running: Promise<Result>
 ): Promise<Result> {
-  if (sink === undefined || sink.rows.lists.size === 0) return running
+  if (sink?.rowsWithLists === undefined) return running
   return running.then(async (result) => {
     await readMembers(runner, sink, 'share')
     return result
@@ -189,10 +195,11 @@ export function withReturnedMembers (
  * of the response
  */
 export async function readMembers (runner: Runner, response: ResponseSink, lock?: RowLock): Promise<number> {
-  if (response.rows.lists.size === 0) return 0
+  const { rowsWithLists } = response
+  if (rowsWithLists === undefined) return 0
   const sinks: ListSink[] = []
   try {
-    const rows = await readLists({ runner, response, lock, sinks }, response.rows)
+    const rows = await readLists({ runner, response, lock, sinks }, rowsWithLists)
     response.insertLists()
     if (response.refusal !== undefined) throw response.refusal
     return rows
@@ -209,7 +216,8 @@ interface Reading {
   readonly sinks: ListSink[]
 }
 
-async function readLists (reading: Reading, members: JsonRows): Promise<number> {
+async function readLists (reading: Reading, members: MemberRows | undefined): Promise<number> {
+  if (members === undefined) return 0
   const { response, sinks } = reading
   let rows = 0
   for (const [{ member }, related] of members.lists) {

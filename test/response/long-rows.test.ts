@@ -9,9 +9,9 @@ import { allOf, inPieces, type LongWork } from '../../src/in-pieces.ts'
 import type { Cells } from '../../src/plan/members.ts'
 import { ResponseSink } from '../../src/response/response-sink.ts'
 import { CsvRows } from '../../src/response/csv-ndjson-rows.ts'
-import type { RowFormat } from '../../src/response/json-rows.ts'
+import { JsonRows, type RowFormat } from '../../src/response/json-rows.ts'
 import { Output } from '../../src/response/output.ts'
-import { JsonRows, plainCells } from '../../src/response/member-rows.ts'
+import { MemberRows } from '../../src/response/member-rows.ts'
 import type { DriverValue } from '../../src/types/column-type.ts'
 import { geometryType } from '../../src/types/geometry.ts'
 import { mysqlType } from '../../src/types/mysql.ts'
@@ -84,8 +84,8 @@ function run (work: LongWork, onStep = (): void => {}): void {
 
 const columnsOf = (column: Column): Column[] => [{ ...column, name: 'first' }, { ...column, name: 'second' }]
 const formats: ReadonlyArray<readonly [name: string, create: (columns: readonly Column[]) => RowFormat]> = [
-  ['JSON', (columns) => new JsonRows(plainCells(columns))],
-  ['CSV', (columns) => new CsvRows(plainCells(columns))]
+  ['JSON', (columns) => new JsonRows({ from: 0, columns })],
+  ['CSV', (columns) => new CsvRows({ row: { from: 0, columns, members: [] }, links: [] })]
 ]
 
 function write (
@@ -152,7 +152,7 @@ const joined = (column: Column): Cells => {
 t.test('members of a long row are long as well', async (t) => {
   const value = Buffer.from(repeat('a "b" '))
   for (const values of [[value, value], [value, null], [Buffer.from('x'), value]]) {
-    const forms: Array<() => RowFormat> = [() => new JsonRows(joined(text)), () => new CsvRows(joined(text))]
+    const forms: Array<() => RowFormat> = [() => new MemberRows(joined(text)), () => new CsvRows(joined(text))]
     for (const create of forms) {
       const ordinary = write(create, [text, text], (rows, output) => allOf(rows.values(output, values)))
       const long = write(create, [text, text], (rows, output) => run(rows.values(output, values)))
@@ -203,14 +203,15 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows, plainCells }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/member-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
 const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
 const text = '["a","b"],'.repeat(1_500_000)
 const document = Buffer.from('[' + text + '1]')
 const rows = [[mysqlType({ name: 'json', declaration: 'json', ...facts }), document], [mysqlType({ name: 'longtext', declaration: 'longtext', ...facts, json: true }), document], [sqliteType({ name: 'text', declaration: 'text', ...facts }), text]]
 for (const [type, value] of rows) {
-  for (const format of [CsvRows, JsonRows].map((Rows) => new Rows(plainCells([column(type)])))) {
+  const row = { from: 0, columns: [column(type)], members: [] }
+  for (const format of [new CsvRows({ row, links: [] }), new JsonRows(row)]) {
     format.begin([column(type)])
     const output = new Output()
     for (const work = format.values(output, [value]); work.next().done !== true;) continue
