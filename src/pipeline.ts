@@ -17,7 +17,6 @@ import type { PlanLimits } from './plan/limits.ts'
 import { isolationOf } from './plan/write-options.ts'
 import { RowStream } from './response/row-stream.ts'
 import { createStreamRows, type StreamFormat } from './response/csv-ndjson-rows.ts'
-import { inSecondForm } from './sql/statement.ts'
 import { compileStatement } from './sql/statement-cache.ts'
 import type { RequestRecord } from './telemetry/record.ts'
 import { respondIn, createSink, executePlan } from './verbs/execute.ts'
@@ -192,7 +191,8 @@ function startStream (
 ): { readonly stream: RowStream, readonly ended: Promise<unknown> } {
   const { dialect, running, streams } = database
   // rows that have been sent cannot be taken back
-  const statement = inSecondForm(compileStatement(plan, dialect.engine, database.statementCounts))
+  const compiled = compileStatement(plan, dialect.engine, database.statementCounts)
+  const statement = compiled.secondForm?.() ?? compiled
   record?.compiled()
   const stream = new RowStream({
     rows: createStreamRows(plan, format),

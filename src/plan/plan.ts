@@ -268,7 +268,7 @@ export interface SelectPlan extends Common {
   readonly sequence?: readonly Condition[]
 }
 
-interface MemberOf {
+export interface MemberOf {
   readonly name: string
   readonly table: Table
   readonly on: readonly Pair[]

@@ -14,8 +14,8 @@ import { valueClassesOf } from '../types/value-classes.ts'
 import { build, type BuiltStatement, join, reference } from './builder.ts'
 import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
-import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
-import { type Statement, type Template, withSecondForm } from './statement.ts'
+import { compileCached, fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
+import type { Statement, Template } from './statement.ts'
 import { statementTables, type TableScope } from './table-scope.ts'
 
 /** Values of some rows, with the id by which their related rows are recognized. */
@@ -79,21 +79,19 @@ export function * compileRelated (
   const part: Part = { table: member.table, parameters: [0, ...member.on.map(() => null)], member, lock }
   const prepare = (part: Part) => {
     const { key, values } = keyOf(part)
-    return { template: findTemplate(part, { counts, key, engine }, describePart), values }
+    const template = findTemplate(part, { counts, key, engine }, describePart)
+    const memberValues = values.slice(part.parameters.length)
+    const compile = (some: readonly OnValues[]): Statement => {
+      const parameters = some.flatMap(({ id, values }) => fill(template, [id, ...values, ...memberValues]))
+      return { ...template, ...unite(template, some.length, engine), parameters, isUnion: true }
+    }
+    return { template, values, compile }
   }
-  const compile = (
-    { template, values: partValues }: ReturnType<typeof prepare>,
-    some: readonly OnValues[]
-  ): Statement => {
-    const memberValues = partValues.slice(part.parameters.length)
-    const parameters = some.flatMap(({ id, values }) => fill(template, [id, ...values, ...memberValues]))
-    return { ...template, ...unite(template, some.length, engine), parameters, isUnion: true }
-  }
-  const prepared = prepare(part)
-  const { template, values } = prepared
+  const { template, values, compile } = prepare(part)
   const length = fill(template, values).reduce<number>((sum, each) => sum + lengthOf(each), template.sql.length)
   for (const some of divide(onValues, { parameters: template.slots.length, length, times: 1 })) {
-    yield withSecondForm(compile(prepared, some), () => compile(prepare({ ...part, isSecondForm: true }), some))
+    const secondForm = () => prepare({ ...part, isSecondForm: true }).compile(some)
+    yield template.hasSecondForm === true ? { ...compile(some), secondForm } : compile(some)
   }
 }
 
@@ -139,19 +137,9 @@ export function compileFirst (
   rows: number,
   { counts, lock }: Omit<Compiling, 'engine'>
 ): Statement {
-  const first: First = {
-    table: member.table,
-    parameters: onValues.map(({ values }) => values[0] as Value),
-    limit: rows,
-    member,
-    lock
-  }
-  const compile = (first: First): Statement => {
-    const { key, values } = keyOf(first)
-    const template = findTemplate(first, { counts, key, engine: 'mysql' }, describeFirst)
-    return { ...template, parameters: fill(template, values) }
-  }
-  return withSecondForm(compile(first), () => compile({ ...first, isSecondForm: true }))
+  const parameters = onValues.map(({ values }) => values[0] as Value)
+  const first: First = { table: member.table, parameters, limit: rows, member, lock }
+  return compileCached(first, { engine: 'mysql', counts }, describeFirst)
 }
 
 function describeFirst ({ table, parameters, limit, member, lock, isSecondForm }: First): Template {
@@ -258,13 +246,9 @@ export function isReadAtOnce (member: ListMember): boolean {
 }
 
 /** `parameters`: the id of the values of each row, then these. */
-interface AtOnce {
-  readonly table: Table
-  readonly parameters: readonly Cell[]
-  readonly member: ListMember
+interface AtOnce extends Omit<Part, 'lock'> {
   /** Unlike the key of a part of a UNION. */
   readonly isAtOnce: true
-  readonly isSecondForm?: true
 }
 
 /**
@@ -281,13 +265,8 @@ export function * compileAtOnce (
   const sizes = { parameters: 1 + 2 * member.on.length, length: 0, times: 2, room: MAX_PARAMETERS - own }
   for (const some of divide(onValues, sizes)) {
     const parameters = some.flatMap(({ id, values }) => [id, ...values])
-    const compile = (plan: AtOnce): Statement => {
-      const { key, values } = keyOf(plan)
-      const template = findTemplate(plan, { counts, key, engine }, describeAtOnce)
-      return { ...template, parameters: fill(template, values) }
-    }
     const plan: AtOnce = { table: member.table, parameters, member, isAtOnce: true }
-    yield withSecondForm(compile(plan), () => compile({ ...plan, isSecondForm: true }))
+    yield compileCached(plan, { engine, counts }, describeAtOnce)
   }
 }
 

@@ -3,16 +3,15 @@
  * that has a slot in place of each value, and Kysely returns the slots in the order of the placeholders. Statements
  * are cached by table and by statement key, with one limit for all tables, and are dropped with their table.
  */
-import { statementTable, type Table, type Column, OF_RESULT } from '../catalog/catalog.ts'
+import { type Column, type GrantedAccess, OF_RESULT, statementTable, type Table } from '../catalog/catalog.ts'
 import type { Engine } from '../catalog/traits.ts'
 import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import { cellsOf, haveView } from '../plan/members.ts'
 import { matchesIn } from '../plan/filters/match.ts'
 import { existsIn, groupTables } from '../plan/filters/scope.ts'
 import {
-  type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated, type JsonPart,
-  type JsonTest,
-  type Match, type Page, type Plan, type SelectPlan, type UpdatePlan
+  type ComputedColumn, type Condition, type CountPlan, type DeletePlan, type InsertPlan, isRelated,
+  type JsonPart, type JsonTest, type Match, type Page, type Plan, type SelectPlan, type UpdatePlan
 } from '../plan/plan.ts'
 import { rowKeysOf } from '../plan/row-keys.ts'
 import { factsOf } from '../plan/writes.ts'
@@ -23,7 +22,7 @@ import { compileCount, compileGroups } from './compile-groups.ts'
 import { compileSelect, confirmationsOf, describeCells, isEquality } from './compile-select.ts'
 import { compileDelete, compileUpdate } from './compile-write.ts'
 import { needSecondForm } from '../plan/second-form.ts'
-import { Slot, type Template, type Statement, withSecondForm } from './statement.ts'
+import { Slot, type Template, type Statement } from './statement.ts'
 
 /** What a property of plans is to a key: its own code, and whether it contains values. */
 interface Property { readonly code: number, readonly isValue: boolean }
@@ -222,14 +221,15 @@ export function findTemplate<P extends { readonly table: Table }> (
   { counts, key, engine }: { readonly counts: StatementCounts, readonly key: string, readonly engine: Engine },
   build: (plan: P, engine: Engine) => Template
 ): Template {
-  const table = statementTable(plan.table)
+  const { granted } = plan.table
+  const table = granted?.shape ?? plan.table
   const cached = statementCache.get(table, key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
   const built = build(new Walk(true).visit(plan) as P, engine)
   const isInOrder = built.slots.every((slot, index) => slot instanceof Slot && slot.index === index)
   const template = { ...built, isInOrder }
-  if (template.sql.length <= MAX_LENGTH + roomOfRules(plan.table)) statementCache.set(table, key, template)
+  if (template.sql.length <= MAX_LENGTH + roomOfRules(granted)) statementCache.set(table, key, template)
   return template
 }
 
@@ -237,9 +237,8 @@ export function findTemplate<P extends { readonly table: Table }> (
 const VALUE_LENGTH = 100
 
 /** The rules are the same in each of its requests. */
-const roomOfRules = ({ granted }: Table): number => granted === undefined
-  ? 0
-  : granted.rules.flatMap(({ tests }) => tests).reduce((room, test) =>
+const roomOfRules = ({ rules }: Pick<GrantedAccess, 'rules'> = { rules: [] }): number =>
+  rules.flatMap(({ tests }) => tests).reduce((room, test) =>
     room + (test.kind === 'in' ? test.values.length * VALUE_LENGTH : 0), 0)
 
 /** `values`: of the plan, in the order of its key. */
@@ -273,27 +272,35 @@ function equalColumns (condition: Condition): readonly Column[] {
 /** Of exactly one statement: inserts are divided among statements (row-batches.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
-/** Takes the cached statement if there is one, and counts which in `counts`. Never throws. */
+/** The statement of a plan, with its second form if it has one. Never throws. */
 export function compileStatement (
   plan: CompiledPlan,
   engine: Engine,
   counts: StatementCounts = { cached: 0, built: 0 }
 ): Statement {
-  const { key, values } = keyOf(plan)
-  const template = findTemplate(plan, { counts, key, engine }, describe)
-  const filled = { ...template, parameters: fill(template, values) }
-  const statement = template.isSearch === true ? { ...filled, textPath: matchesIn(plan.condition)[0]?.path } : filled
-  return template.hasSecondForm === true ? addSecondForm(statement, plan, engine, counts) : statement
+  const statement = compileCached(plan, { engine, counts }, describe)
+  const { secondForm } = statement
+  return secondForm !== undefined && isChange(plan) && mayLeaveRest(plan) ? secondForm() : statement
 }
 
-function addSecondForm (
-  statement: Statement,
-  plan: CompiledPlan,
-  engine: Engine,
-  counts: StatementCounts
+/** `build`: if the statement is not cached. */
+export function compileCached<P extends Pick<SelectPlan, 'isSecondForm'> & { readonly table: Table, readonly condition?: Condition }> (
+  plan: P,
+  { engine, counts }: { readonly engine: Engine, readonly counts: StatementCounts },
+  build: (plan: P, engine: Engine) => Template
 ): Statement {
-  const secondForm = (): Statement => compileStatement({ ...plan, isSecondForm: true }, engine, counts)
-  return isChange(plan) && mayLeaveRest(plan) ? secondForm() : withSecondForm(statement, secondForm)
+  const { key, values } = keyOf(plan)
+  const template = findTemplate(plan, { counts, key, engine }, build)
+  const { isSearch, hasSecondForm } = template
+  const statement = { ...template, parameters: fill(template, values) }
+  if (isSearch !== true && hasSecondForm !== true) return statement
+  return {
+    ...statement,
+    ...isSearch === true && { textPath: matchesIn(plan.condition as Condition)[0]?.path },
+    ...hasSecondForm === true && {
+      secondForm: () => compileCached({ ...plan, isSecondForm: true }, { engine, counts }, build)
+    }
+  }
 }
 
 /** Whether a change that fails may not be undone: of a table without transactions, or by a trigger of one. */

@@ -77,13 +77,6 @@ export interface Statement extends CompiledStatement {
   readonly secondForm?: (() => Statement) | undefined
 }
 
-/** `secondForm`: compiles the second form. */
-export const withSecondForm = (statement: Statement, secondForm: () => Statement): Statement =>
-  statement.hasSecondForm === true ? { ...statement, secondForm } : statement
-
-/** For a statement that must not fail half way. */
-export const inSecondForm = (statement: Statement): Statement => statement.secondForm?.() ?? statement
-
 /** The value that an insert or update gives to a column; undefined if it gives none. */
 export function findAssigned (
   { assigned, parameters }: Pick<Statement, 'assigned' | 'parameters'>,

@@ -9,7 +9,7 @@ import {
 } from '../../src/dialects/dialect.ts'
 import { parseExactJson } from '../../src/json/exact-json.ts'
 import { UNLIMITED } from '../../src/response/budget.ts'
-import { inSecondForm, type Statement } from '../../src/sql/statement.ts'
+import type { Statement } from '../../src/sql/statement.ts'
 import type { DriverValue } from '../../src/types/column-type.ts'
 import { createSink, executePlan } from '../../src/verbs/execute.ts'
 import { createPlan } from '../../src/verbs/index.ts'
@@ -42,7 +42,7 @@ export async function sentBy ({
   const sent: Sent[] = []
   let left = refused
   const run = async (compiled: Statement, sink?: RowSink): Promise<StatementResult> => {
-    const statement = isSecondForm ? inSecondForm(compiled) : compiled
+    const statement = isSecondForm ? compiled.secondForm?.() ?? compiled : compiled
     sent.push(statement)
     const { verb, table: { uniqueKeys } } = statement
     if (verb !== 'select' && left-- > 0) throw uniqueViolationOf(uniqueKeys.at(-1))
