@@ -3,7 +3,7 @@ import { at, columnNotWritable, invalidValue, notNullViolation, type Path } from
 import { hasMany, objectKeys } from '../json/exact-json.ts'
 import { COLUMN, describeType, type Parameter } from '../types/column-type.ts'
 import { operatorSql, TO_DEFAULT } from '../types/update-operators.ts'
-import { getColumn, readValue, readWith, withStandIn } from './columns.ts'
+import { getWritableColumn, readValue, readWith, withStandIn } from './columns.ts'
 import { StandIn, type StandIns } from './holes.ts'
 import { knownDefault } from './writes.ts'
 import type { Assignment } from './plan.ts'
@@ -34,19 +34,6 @@ export function planAssignments (
   return hasOperators
     ? assignments.sort((a, b) => Number(a.operator !== undefined) - Number(b.operator !== undefined))
     : assignments
-}
-
-/**
- * A grant may write columns that it does not see, and not write columns that it sees.
- * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
- */
-export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
-  const writable = table.granted?.writable[verb]
-  const column = writable?.get(name) ?? table.columns.get(name) ?? getColumn(table, name, path, writable)
-  if (writable?.has(name) === false) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
-  if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
-  if (!column.type.writable) throw at(path, columnNotWritable(name, `${describeType(column)} is not supported`))
-  return column
 }
 
 function planAssignment (column: Column, given: unknown, table: Table, path: Path): Assignment {

@@ -1,7 +1,9 @@
 import { followMembers, type MemberColumn } from '../../schemas/fields.ts'
-import { type Column, OF_RESULT, type ServerTraits } from '../catalog/catalog.ts'
-import { at, columnNotFound, didYouMean, invalidValue, type Path } from '../errors.ts'
-import { type Moment, type Parameter, type Value, ValueRefused, ValueTooLong } from '../types/column-type.ts'
+import { type Column, OF_RESULT, type ServerTraits, type Table } from '../catalog/catalog.ts'
+import { at, columnNotFound, columnNotWritable, didYouMean, invalidValue, type Path } from '../errors.ts'
+import {
+  describeType, type Moment, type Parameter, type Value, ValueRefused, ValueTooLong
+} from '../types/column-type.ts'
 import { type Hole, StandIn, type StandIns } from './holes.ts'
 import type { Member, OneMember, RelatedColumn } from './plan.ts'
 
@@ -29,6 +31,19 @@ export function getColumn (
     const where = isResult === true ? 'the result of "groupBy" and "aggregates"' : `table "${table}"`
     throw at(path, columnNotFound(name, where, hint))
   }
+  return column
+}
+
+/**
+ * A grant may write columns that it does not see, and not write columns that it sees.
+ * @throws COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE
+ */
+export function getWritableColumn (table: Table, name: string, path: Path, verb: 'insert' | 'update'): Column {
+  const writable = table.granted?.writable[verb]
+  const column = writable?.get(name) ?? table.columns.get(name) ?? getColumn(table, name, path, writable)
+  if (writable?.has(name) === false) throw at(path, columnNotWritable(name, `${verb} is not allowed on it`))
+  if (column.generated) throw at(path, columnNotWritable(name, 'the database computes it'))
+  if (!column.type.writable) throw at(path, columnNotWritable(name, `${describeType(column)} is not supported`))
   return column
 }
 
