@@ -32,11 +32,13 @@ const haveCollation = (kind: string, { collation }: Column, other: Column): bool
   !kind.startsWith(RELATED_TEXT) || collation === undefined || other.collation === undefined ||
   collation === other.collation
 
+export type Relations = ReadonlyArray<readonly Pair[]>
+
 /**
  * The relations by foreign keys of either table, as far as the grant sees their columns. Equal relations count once; a
  * key of a table to itself gives two relations. A view has none, also if a broken foreign key of SQLite names it.
  */
-export function relationsBetween (table: Table, other: Table): ReadonlyArray<readonly Pair[]> {
+export function relationsBetween (table: Table, other: Table): Relations {
   if (table.kind === 'view' || other.kind === 'view') return []
   const from = keysTo(table, other).flatMap((key) => pairsOf(table, key.columns, other, key.referencedColumns))
   const to = keysTo(other, table).flatMap((key) => pairsOf(table, key.referencedColumns, other, key.columns))

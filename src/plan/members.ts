@@ -9,10 +9,9 @@ import { planAggregate } from './aggregates.ts'
 import { getColumn } from './columns.ts'
 import { planRelation } from './filters/resolve-filters.ts'
 import { createRowScope, type EqualColumns, existsIn } from './filters/scope.ts'
-import { planOrder, completeOrder, findKey } from './order.ts'
+import { planOrder, completeOrder, orderKeyOf } from './order.ts'
 import type { ManyMember, Member, Order, Condition, ListMember, OneMember, Returned, SelectPlan } from './plan.ts'
 import { isOne, findMemberIndex } from './relation.ts'
-import { withinRules } from './rule.ts'
 import type { PlanLimits } from './limits.ts'
 
 export interface MembersToPlan {
@@ -62,8 +61,8 @@ function planLevel (include: Include, planning: MembersToPlan, { table, path, le
 function planMember (name: string, body: MemberBody, planning: MembersToPlan, { table, path, level }: Level): Member {
   const { source, limits } = planning
   const rowScope = createRowScope({ source, table, limits, level })
-  const { other, on, equalColumns, condition } = planRelation(name, body, rowScope, path)
-  const common = { name, table: other, on, condition: withinRules(other, condition) }
+  const { table: other, on, condition, equalColumns } = planRelation(name, body, rowScope, path)
+  const common = { name, table: other, on, condition }
   if (body.aggregates !== undefined) {
     const scope = { ...rowScope, table: other, isSearchable: undefined, relating: undefined }
     const columns = Object.entries(body.aggregates).map(([key, call]) =>
@@ -136,7 +135,7 @@ function planManyOrder (
   if (related !== undefined) {
     throw at(orderPath, invalidOrderBy(`contains "${related.name}"; a list of a view is not sorted by its members`))
   }
-  const order = completeOrder(asked, findKey(table) ?? [])
+  const order = completeOrder(asked, orderKeyOf(table))
   const equal = new Set([...equalColumns.all, ...on.map(({ other }) => other)])
   return order.filter(({ column, of }) => of !== undefined || !equal.has(column))
 }

@@ -4,6 +4,7 @@ import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import {
   at, didYouMean, invalidBody, invalidOrderBy, invalidValue, mayBeNew, type Path, pointer, unsupported
 } from '../errors.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { describeType, type Positions, type Value } from '../types/column-type.ts'
 import { keepsOrder } from '../types/value-classes.ts'
@@ -364,8 +365,8 @@ function planAfter (
     )
   }
   requirePageable(asked)
-  const key = findKey(table)
-  if (key === undefined) {
+  const key = orderKeyOf(table)
+  if (key.length === 0) {
     throw unsupported(
       '/after',
       `table "${table.name}" has no primary key and no unique key of NOT NULL columns that the token sees: use ` +
@@ -407,7 +408,7 @@ function planOffset (offset: number, { table, order: asked, groups }: SelectPlan
   if (offset > limits.offset) {
     throw at(['offset'], invalidBody(`"offset" must be from 0 to ${limits.offset}; use "after" for pages behind that`))
   }
-  return { order: completeOrder(asked, groups?.by ?? findKey(table) ?? []), page: { by: 'offset', offset } }
+  return { order: completeOrder(asked, groups?.by ?? orderKeyOf(table)), page: { by: 'offset', offset } }
 }
 
 /**
@@ -416,31 +417,30 @@ function planOffset (offset: number, { table, order: asked, groups }: SelectPlan
  */
 export function completeOrder (order: readonly Order[], key: readonly Column[]): readonly Order[] {
   const direction = order.at(-1)?.direction ?? 'asc'
-  const columns = new Set(order.filter((term) => term.of === undefined && !isInside(term)).map(({ column }) => column))
+  const ofTable = order.filter(({ of, inside }) => of === undefined && inside === undefined)
+  const columns = new Set(ofTable.map(({ column }) => column))
   return [...order, ...key.filter((column) => !columns.has(column)).map((column) => ({ column, direction }))]
 }
 
+/** The keys that complete an order; empty for tables without one. */
+const keys = new WeakMap<Table, readonly Column[]>()
+
 /**
  * The primary key, or else the unique key with the fewest columns, all NOT NULL; the first one if there are several. A
- * key with a column that the table does not show is not used.
+ * key with a column that the table does not show is not used. Empty if there is none.
  */
-export function findKey (table: Table): readonly Column[] | undefined {
+export const orderKeyOf = (table: Table): readonly Column[] => getOrCreate(keys, table, () => {
   const primary = findSortable(table, table.primaryKey)
-  if (primary !== undefined) return primary
-  const keys = table.indexes.flatMap(({ unique, parts }) => {
-    const columns = unique ? findSortable(table, parts.map(({ column }) => column)) : undefined
-    return columns?.every(({ nullable }) => !nullable) === true ? [columns] : []
-  })
-  return keys.reduce<readonly Column[] | undefined>(
-    (best, key) => (best !== undefined && best.length <= key.length ? best : key),
-    undefined
-  )
-}
+  const unique = table.indexes.filter((index) => index.unique)
+    .map(({ parts }) => findSortable(table, parts.map(({ column }) => column)))
+    .filter((key) => key !== undefined && key.every(({ nullable }) => !nullable)) as Array<readonly Column[]>
+  return primary ?? unique.toSorted((a, b) => a.length - b.length)[0] ?? []
+})
 
 /** The key by which pages can be read with `after`. */
 export function findPageKey (table: Table): readonly Column[] | undefined {
-  const key = findKey(table)
-  return key?.every(isPageable) === true ? key : undefined
+  const key = orderKeyOf(table)
+  return key.length > 0 && key.every(isPageable) ? key : undefined
 }
 
 function findSortable ({ columns }: Table, names: ReadonlyArray<string | null>): readonly Column[] | undefined {

@@ -1,6 +1,7 @@
 /** `on`: the columns that relate the rows of two tables, and the index that finds them. */
 import { baseTable, type Column, type IndexPart, partsOf, type Table } from '../catalog/catalog.ts'
-import { canRelate, isSameRelation, type Pair, relationsBetween } from '../catalog/relations.ts'
+import { canRelate, isSameRelation, type Pair, type Relations, relationsBetween } from '../catalog/relations.ts'
+import { getOrCreate } from '../bounded-map.ts'
 import { at, invalidBody, mayBeNew, type Path } from '../errors.ts'
 import type { EqualColumns } from './filters/scope.ts'
 import type { MemberIndex, Order } from './plan.ts'
@@ -20,6 +21,14 @@ export function isOne (table: Table, on: readonly Pair[], equalColumns?: EqualCo
   )
 }
 
+/** By foreign keys, of tables of the catalog and of those that grants see. */
+const relationsByTable = new WeakMap<Table, WeakMap<Table, Relations>>()
+
+function relationsOf (table: Table, other: Table): Relations {
+  const byOther = getOrCreate(relationsByTable, table, () => new WeakMap<Table, Relations>())
+  return getOrCreate(byOther, other, () => relationsBetween(table, other))
+}
+
 /** Without `on`, the only relation by foreign keys. @throws INVALID_BODY */
 export function planOn (
   on: Readonly<Record<string, string>> | undefined,
@@ -30,7 +39,7 @@ export function planOn (
     path
   }: { readonly table: Table; readonly other: Table; readonly equalColumns: EqualColumns; readonly path: Path }
 ): readonly Pair[] {
-  const relations = relationsBetween(table, other)
+  const relations = relationsOf(table, other)
   if (on === undefined) {
     const [only] = relations
     if (only !== undefined && relations.length === 1) return only

@@ -12,10 +12,8 @@ import { findUpdateKey } from './row-keys.ts'
 import { onlyValueOf, planRules, satisfies, within } from './rule.ts'
 
 /** Adds the rules to the condition of a plan that writes no values. */
-export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P): P {
-  const { table: { granted } } = plan
-  if (granted === undefined) return plan
-  const restricted: P = { ...plan, condition: within(granted.rules, plan.condition) }
+export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P, { rules }: GrantedAccess): P {
+  const restricted: P = { ...plan, condition: within(rules, plan.condition) }
   return Object.freeze(restricted)
 }
 
@@ -30,9 +28,7 @@ export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
 }
 
 /** Adds the values that the rules give; the rows must satisfy them. @throws PERMISSION_DENIED */
-export function restrictInsert (plan: InsertPlan): InsertPlan {
-  const { table: { granted } } = plan
-  if (granted === undefined) return plan
+export function restrictInsert (plan: InsertPlan, granted: GrantedAccess): InsertPlan {
   const completed = completeRows(plan, granted.rules)
   return withForeignKeyChecks(completed, granted, (known) => rowForeignKeyChecks(completed, known))
 }

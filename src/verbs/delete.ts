@@ -17,8 +17,10 @@ import { counting } from '../plan/filters/scope.ts'
 export const remove = {
   counts: 'changed' as const,
 
-  plan: (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan =>
-    restrictRows(planDelete(body, source, limits)),
+  plan (body: DeleteBody, source: TableSource, limits: PlanLimits): DeletePlan {
+    const plan = planDelete(body, source, limits)
+    return source.table.granted === undefined ? plan : restrictRows(plan, source.table.granted)
+  },
 
   run: (runner: Runner, plan: DeletePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> =>
     runChange(runner, plan, { sink, readLists: (rows) => readMembers(runner, rows, 'share') }),

@@ -54,7 +54,7 @@ export const insert = {
 
 /** Adds what the rules of the grant require, and refuses what the database would not. */
 function complete (planned: InsertPlan): InsertPlan {
-  const restricted = restrictInsert(planned)
+  const restricted = planned.table.granted === undefined ? planned : restrictInsert(planned, planned.table.granted)
   refuseNullsInRows(restricted)
   refuseOnlyDefaults(restricted)
   const { rows, conflict } = restricted

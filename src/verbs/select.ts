@@ -8,7 +8,7 @@ import { findRelevance } from '../plan/filters/match.ts'
 import { planFilters } from '../plan/filters/resolve-filters.ts'
 import { planGroups } from '../plan/groups.ts'
 import { planMembers } from '../plan/members.ts'
-import { planOrder, completeOrder, findKey, planPage } from '../plan/order.ts'
+import { planOrder, completeOrder, orderKeyOf, planPage } from '../plan/order.ts'
 import type { Condition, Member, Order, SelectPlan } from '../plan/plan.ts'
 import { findUnexpected } from '../plan/write-options.ts'
 import type { PlanLimits } from '../plan/limits.ts'
@@ -18,11 +18,15 @@ import type { Result } from '../response/result.ts'
 import { readMembers } from './include.ts'
 import { counting } from '../plan/filters/scope.ts'
 
+const ALL_ROWS: Condition = Object.freeze({ kind: 'constant', value: true })
+
 export const select = {
   counts: 'rows' as const,
 
-  plan: (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan =>
-    restrictRows(planSelect(body, source, limits)),
+  plan (body: SelectBody, source: TableSource, limits: PlanLimits): SelectPlan {
+    const plan = planSelect(body, source, limits)
+    return source.table.granted === undefined ? plan : restrictRows(plan, source.table.granted)
+  },
 
   run: runSelect,
 
@@ -36,11 +40,11 @@ export const select = {
 export function planSelect (body: SelectBody, source: TableSource, given: PlanLimits): SelectPlan {
   const { table } = source
   if (body.groupBy !== undefined || body.aggregates !== undefined) return planGroups(body, source, given)
-  const { filters = {}, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
+  const { filters, columns, limit = DEFAULT_LIMIT, orderBy, include } = body
   const limits = include === undefined ? given : counting(given)
   const rows = {
     columns: columns?.map((name, index) => getColumn(table, name, ['columns', index])) ?? table.visibleColumns,
-    condition: planFilters(filters, source, limits)
+    condition: filters === undefined ? ALL_ROWS : planFilters(filters, source, limits)
   }
   const members = include === undefined ? undefined : planMembers(include, { source, limits })
   const plan: SelectPlan = {
@@ -72,7 +76,7 @@ function planRowOrder (
   const relevance = (table.granted?.rules.length ?? 0) > 0 ? undefined : findRelevance(condition)
   const order = planOrder(orderBy, { table, members, relevance, limits })
   const isShared = order.some(({ column, of }) => column === relevance || of?.kind === 'computed')
-  return isShared ? completeOrder(order, findKey(table) ?? []) : order
+  return isShared ? completeOrder(order, orderKeyOf(table)) : order
 }
 
 /** Members need a transaction if a statement of their own must see the snapshot of the rows. */

@@ -266,8 +266,9 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
   const value = withStandIn(given, column, scope.standIns, path)
   const operand = { column, value, scope, path }
   if (typeof value === 'object' && isFields(value)) {
-    if (hasOperators(column, value) && (column.type.structured || !isNow(value))) {
-      const names = objectKeys(value)
+    const names = objectKeys(value)
+    const isNow = names.length === 1 && names[0] === '$now' && !column.type.structured
+    if (!isNow && hasOperators(column, names)) {
       requireRoom(scope, names, path)
       if (value['$case'] !== undefined) return planCase(operand)
       return combine(
@@ -277,7 +278,7 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
     }
     const name = column.type.structured || hasMany(value)
       ? undefined
-      : Object.keys(value).find((key) => operators.has(`$${key}`))
+      : names.find((key) => operators.has(`$${key}`))
     if (name !== undefined) throw refuse(operand, `operators begin with $: write "$${name}" instead of "${name}"`)
   }
   const isList = Array.isArray(value) && !column.type.structured
@@ -336,8 +337,7 @@ function inLowerCase (condition: Condition): Condition {
 }
 
 /** For JSON and geometry columns, an object with any key that does not begin with `$` is a value. */
-function hasOperators (column: Column, value: Record<string, unknown>): boolean {
-  const keys = objectKeys(value)
+function hasOperators (column: Column, keys: readonly string[]): boolean {
   const isOperator = (key: string): boolean => key.startsWith('$')
   return column.type.structured ? keys.length > 0 && keys.every(isOperator) : keys.some(isOperator)
 }

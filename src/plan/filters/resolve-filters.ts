@@ -1,15 +1,14 @@
 /** Combinators are here, the filter of one column in operators.ts. */
 import type { Related } from '../../../schemas/body.ts'
 import { type CombinatorName, findTooDeep } from '../../../schemas/filters.ts'
-import type { Table, TableSource } from '../../catalog/catalog.ts'
-import type { Pair } from '../../catalog/relations.ts'
+import type { TableSource } from '../../catalog/catalog.ts'
 import { at, filtersRequired, invalidBody, type Path, didYouMean, tooManyConditions } from '../../errors.ts'
 import { objectKeys } from '../../json/exact-json.ts'
 import { getColumn } from '../columns.ts'
 import { Placeholder } from '../holes.ts'
-import type { Condition, Exists, RowRange } from '../plan.ts'
+import type { Condition, Exists, MemberOf, RowRange } from '../plan.ts'
 import { findMemberIndex, planOn, startEqualColumns } from '../relation.ts'
-import { withinRules } from '../rule.ts'
+import { within } from '../rule.ts'
 import type { PlanLimits } from '../limits.ts'
 import { planRange } from '../write-options.ts'
 import { planMatch } from './match.ts'
@@ -59,19 +58,11 @@ function planMember (name: string, member: Related, scope: RowScope, path: Path)
     throw at(path, invalidBody('"$some" and "$none" of a request can name at most 10 different tables'))
   }
   const range = member.count === undefined ? undefined : planCount(member.count, negated, scope, [...path, 'count'])
-  const { other, on, equalColumns, condition } = planRelation(name, member, scope, path)
-  if (condition.kind === 'constant' && !condition.value) {
-    return { kind: 'constant', value: range === undefined ? negated : range.least <= 0 && range.most >= 0 }
-  }
+  const { table, on, condition, equalColumns, isNever } = planRelation(name, member, scope, path)
   // rules of a grant are not filters, so they are not folded
-  const exists: Exists = {
-    kind: 'exists',
-    negated,
-    table: other,
-    on,
-    condition: withinRules(other, condition),
-    index: findMemberIndex(other, on, equalColumns.all, [])?.index
-  }
+  if (isNever) return { kind: 'constant', value: range === undefined ? negated : range.least <= 0 && range.most >= 0 }
+  const index = findMemberIndex(table, on, equalColumns.all, [])?.index
+  const exists: Exists = { kind: 'exists', negated, table, on, condition, index }
   return range === undefined ? exists : countRows(exists, range)
 }
 
@@ -105,12 +96,11 @@ export function planRelation (
   member: Related,
   { relating, ...scope }: RowScope,
   path: Path
-): {
-    readonly other: Table
-    readonly on: readonly Pair[]
-    readonly equalColumns: EqualColumns
-    readonly condition: Condition
-  } {
+): Pick<MemberOf, 'table' | 'on' | 'condition'> & {
+  readonly equalColumns: EqualColumns
+  /** No row passes the filters. */
+  readonly isNever: boolean
+} {
   const { table: named = name, on, filters = {} } = member
   const table = relating.source.see(named, tablePathOf(member, path))
   const equalColumns = startEqualColumns(table)
@@ -121,9 +111,14 @@ export function planRelation (
     relating: { ...relating, table, level: relating.level + 1 },
     equalColumns
   }
-  const condition = planGroup(filters, inner, [...path, 'filters'])
-  const pairs = planOn(on, { table: relating.table, other: table, equalColumns, path })
-  return { other: table, equalColumns, condition, on: pairs }
+  const filtered = planGroup(filters, inner, [...path, 'filters'])
+  return {
+    table,
+    on: planOn(on, { table: relating.table, other: table, equalColumns, path }),
+    condition: table.granted === undefined ? filtered : within(table.granted.rules, filtered),
+    equalColumns,
+    isNever: filtered.kind === 'constant' && !filtered.value
+  }
 }
 
 type Combinator = (value: unknown, scope: FilterScope, path: Path) => Condition
@@ -169,12 +164,8 @@ export function planGroup (filters: unknown, scope: FilterScope, path: Path): Co
   if (!isFields(filters)) throw refuse(path, 'must be an object of filters')
   const keys = objectKeys(filters)
   requireRoom(scope, keys, path)
-  const conditions = new Array<Condition>(keys.length)
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    conditions[index] = planEntry(key, filters[key], scope, [...path, key])
-  }
-  return combine('and', conditions)
+  const conditions = keys.map((key) => planEntry(key, filters[key], scope, [...path, key]))
+  return conditions.length === 1 ? conditions[0] as Condition : combine('and', conditions)
 }
 
 function planEntry (key: string, value: unknown, scope: FilterScope, path: Path): Condition {
