@@ -283,8 +283,11 @@ export function compileStatement (
   return secondForm !== undefined && isChange(plan) && mayLeaveRest(plan) ? secondForm() : statement
 }
 
+/** Of a plan, or of a part of one. */
+type Compiled = Pick<SelectPlan, 'table' | 'isSecondForm'> & { readonly condition?: Condition }
+
 /** `build`: if the statement is not cached. */
-export function compileCached<P extends Pick<SelectPlan, 'isSecondForm'> & { readonly table: Table, readonly condition?: Condition }> (
+export function compileCached<P extends Compiled> (
   plan: P,
   { engine, counts }: { readonly engine: Engine, readonly counts: StatementCounts },
   build: (plan: P, engine: Engine) => Template
