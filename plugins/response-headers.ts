@@ -18,9 +18,7 @@ const LENGTH = 32
  * For Fastify's `genReqId`: keeps ids of 1 to 128 printable ASCII characters. An id of the service is 128 random bits,
  * because a counter would show how many requests others send.
  */
-export function requestId (headers: IncomingMessage['headers']): string {
-  return keptId(headers) ?? newId()
-}
+export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => keptId(headers) ?? newId()
 
 function newId (): string {
   if (used === ids.length) {

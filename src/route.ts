@@ -16,7 +16,9 @@ import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { acceptImports, handleImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, varyBy } from './http/query-method.ts'
-import { CONSISTENCY, findWantedStream, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
+import {
+  CONSISTENCY, findWantedStream, NAMES_FORMAT, sendStream, type WantedStream, readConsistency
+} from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { handleNamed, findNamed } from './http/named-request.ts'
@@ -108,7 +110,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     const { database, table } = request.params as { readonly database?: string, readonly table?: string }
     if (request.method === 'QUERY' ? database !== undefined : request.method === 'POST' && table !== undefined) {
       // the response to a select depends on it; one without it would show that the body was not read
-      varyBy(reply, 'Accept')
+      if (reply.hasHeader('vary')) varyBy(reply, 'Accept')
+      else reply.header('vary', 'Accept')
     }
     done()
   })
@@ -119,9 +122,11 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
 
   const checkStream: preValidationHookHandler = (request, _reply, done) => {
     if (request.raw.url?.includes('?') === true) refuseParameters(request)
-    const wanted = findWantedStream(request, limits.streamRows)
-    if (wanted instanceof Error) return done(wanted)
-    request.rowQueryStream = wanted
+    if (NAMES_FORMAT.test(request.headers.accept ?? '')) {
+      const wanted = findWantedStream(request, limits.streamRows)
+      if (wanted instanceof Error) return done(wanted)
+      request.rowQueryStream = wanted
+    }
     request.rowQueryBody = request.body
     done()
   }
@@ -151,7 +156,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       const onReplay = (): void => { reply.header(REPLAYED, 'true') }
       return handleImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal })
     }
-    const consistency = readConsistency(body.verb, CONSISTENCY, headers['row-query-consistency'])
+    const asked = headers['row-query-consistency']
+    const consistency = asked === undefined ? undefined : readConsistency(body.verb, CONSISTENCY, asked)
     if (request.rowQueryStream !== null) {
       const wanted = { ...request.rowQueryStream, access, limits, consistency }
       return sendStream(request, reply, { ...wanted, collectors, isOwnApp })

@@ -31,8 +31,8 @@ const FORMATS = new Map<string, StreamFormat | undefined>([
   ['application/json', undefined]
 ])
 
-/** The names of formats, each of which is a part of its media type. */
-const NAMED = new RegExp(STREAM_FORMATS.join('|'), 'i')
+/** Whether a header Accept may prefer a format: the name of each is a part of its media type. */
+export const NAMES_FORMAT = new RegExp(STREAM_FORMATS.join('|'), 'i')
 
 /** Outside of quoted strings (RFC 9110, 5.6.4). In one pass, as anybody may send one of any form. */
 function split (text: string, separator: string): string[] {
@@ -62,9 +62,7 @@ function qualityOf (parameters: readonly string[]): number {
 }
 
 /** Undefined if the header prefers JSON. Types with `*` name none. */
-export function findFormat (accept: string | undefined): StreamFormat | undefined {
-  // the common case
-  if (accept === undefined || !NAMED.test(accept)) return undefined
+export function findFormat (accept: string): StreamFormat | undefined {
   let best: { readonly format: StreamFormat | undefined, readonly quality: number } = { format: undefined, quality: 0 }
   for (const entry of split(accept, ',')) {
     const [type = '', ...parameters] = split(entry, ';')
@@ -131,12 +129,12 @@ export function readConsistency (verb: Verb, source: string, asked: unknown): Co
 export type WantedStream = Pick<StreamRequest, 'format' | 'limit'>
 
 /**
- * Finds out whether the response is a stream, and takes `limit` out of its body, because the schema bounds
- * it for other responses. Clients of HTTP/1.0 get no stream, because they could not see that it was cut off. Returns
- * the refusal, not thrown.
+ * Finds out whether the response is a stream, for a header Accept that may prefer one (`NAMES_FORMAT`), and takes
+ * `limit` out of the body, because the schema bounds it for other responses. Clients of HTTP/1.0 get no stream, because
+ * they could not see that it was cut off. Returns the refusal, not thrown.
  */
 export function findWantedStream (request: FastifyRequest, most: number | undefined): WantedStream | Error | null {
-  const format = findFormat(request.headers.accept)
+  const format = findFormat(request.headers.accept as string)
   if (format === undefined || request.raw.httpVersion === '1.0' || !isSelect(request.body)) return null
   const taken = takeLimit(request.body, most)
   if (taken instanceof Error) return taken

@@ -1,13 +1,13 @@
 import type { EventEmitter } from 'node:events'
-import { type ServerOptions, type ServerResponse, type IncomingMessage, STATUS_CODES } from 'node:http'
+import { type IncomingMessage, METHODS, type ServerOptions, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { HttpSettings } from '../config/load.ts'
 import {
-  headersTooLarge, invalidRequest, methodNotAllowed, toErrorBody, requestTimeout, type ServiceError
+  headersTooLarge, invalidRequest, methodNotAllowed, notFound, requestTimeout, type ServiceError, toErrorBody
 } from '../errors.ts'
 import { failImport, isImporting } from '../http/import-request.ts'
 import { slowClients } from '../telemetry/record.ts'
@@ -21,7 +21,7 @@ const CHECK_INTERVAL = 1000
 /** Fastify passes `http` or `https` to Node's server. */
 export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSize }: HttpSettings, tls?: TlsOptions) {
   const http: ServerOptions = {
-    requireHostHeader: false, // server.ts checks it, because Node's own error response has no body
+    requireHostHeader: false, // `findInvalid` checks it, because Node's own error response has no body
     headersTimeout,
     requestTimeout,
     maxHeaderSize,
@@ -197,6 +197,46 @@ function createIdleCheck (app: FastifyInstance): () => void {
     }, DRAIN_CHECK_INTERVAL).unref()
     app.server.once('close', () => clearInterval(check))
   }
+}
+
+/** Responds to a request that does not reach the plugin. */
+export type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
+
+/** Replaces the responses that Fastify or Node would send by themselves with the JSON envelope of the service. */
+export function handleEverything (app: FastifyInstance, handleOutside: OutsideHandler): void {
+  app.removeAllContentTypeParsers()
+  app.setErrorHandler(handleOutside)
+  app.setNotFoundHandler((request, reply) => handleOutside(notFound() as FastifyError, request, reply))
+  for (const method of METHODS) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: method === 'QUERY' })
+  }
+  // RFC 9110, section 10.1.1: unknown expectations may be ignored
+  app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
+  app.server.on('connect', respondToConnect)
+  app.addHook('onRequest', ({ raw, id }, reply, done) => {
+    reply.header('x-request-id', id)
+    const invalid = findInvalid(raw)
+    if (invalid !== undefined) reply.header('cache-control', 'no-store')
+    done(invalid)
+  })
+}
+
+/** Returns an error for requests that Node's parser accepts although RFC 9112 forbids them (sections 3.2 and 3.2.1). */
+export function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
+  const hosts = countHosts(rawHeaders)
+  if (hosts > 1) return invalidRequest('it has more than one Host header')
+  if (hosts === 0 && httpVersion === '1.1') return invalidRequest('it has no Host header')
+  return (url as string).includes('#') ? invalidRequest('its path has a fragment ("#")') : undefined
+}
+
+/** Counts Host in the raw headers, because `headers` has only the first one. */
+function countHosts (rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  return count
 }
 
 // Responds to requests that Node's HTTP parser refuses by writing to the socket, because there is no request object.

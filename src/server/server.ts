@@ -1,7 +1,7 @@
 /** The stand-alone server: a Fastify app with the plugin, health checks and metrics. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { type Server as HttpServer, type IncomingMessage, METHODS } from 'node:http'
+import type { Server as HttpServer } from 'node:http'
 import { createSecureContext, type SecureContextOptions, type TlsOptions, type Server as TlsServer } from 'node:tls'
 import * as fastify from 'fastify'
 import Fastify, {
@@ -16,7 +16,6 @@ import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import { HTTP_DEFAULTS, type HttpSettings } from '../config/load.ts'
 import { withDefaults } from '../config/settings.ts'
-import { invalidRequest, notFound, type ServiceError } from '../errors.ts'
 import { boundConnections, withoutPort } from '../http/client-connections.ts'
 import { BODY_TIMEOUT } from '../http/import-request.ts'
 import { createRowQuery, type RowQuery } from '../index.ts'
@@ -24,8 +23,8 @@ import { limitUnreadBody } from '../request/read-body.ts'
 import { type LogFormat, loggerOptions, type LogStream } from '../telemetry/log.ts'
 import { OWN_APP, createRequestLogger } from '../telemetry/record.ts'
 import {
-  addConnectionHeaders, respondToBroken, respondToConnect, routeToNothing, createDrain, type Drain,
-  httpServerOptions, limitConnections
+  addConnectionHeaders, createDrain, type Drain, findInvalid, handleEverything, httpServerOptions, limitConnections,
+  type OutsideHandler, respondToBroken, routeToNothing
 } from './connections.ts'
 
 const MIN_VERSION = 'TLSv1.2'
@@ -139,7 +138,7 @@ export async function createServer ({
     logger: await loggerOptions({ logLevel, logFormat, logStream }),
     pluginTimeout: 0, // loading takes long on a busy machine, and all that is waited for has a time limit of its own
     childLoggerFactory: createRequestLogger,
-    genReqId: ({ headers }) => requestId(headers),
+    genReqId: requestId,
     ...WITHOUT_REQUEST_LOG,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     return503OnClosing: false, // requests on open connections still get a response
@@ -236,45 +235,6 @@ function removePorts ({ raw: { headers } }: FastifyRequest, _reply: FastifyReply
   }
   done()
 }
-
-/** Replaces the responses that Fastify or Node would send by themselves with the JSON envelope of the service. */
-function handleEverything (app: FastifyInstance, handleOutside: OutsideHandler): void {
-  app.removeAllContentTypeParsers()
-  app.setErrorHandler(handleOutside)
-  app.setNotFoundHandler((request, reply) => handleOutside(notFound() as FastifyError, request, reply))
-  for (const method of METHODS) {
-    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method, { hasBody: method === 'QUERY' })
-  }
-  // RFC 9110, section 10.1.1: unknown expectations may be ignored
-  app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
-  app.server.on('connect', respondToConnect)
-  app.addHook('onRequest', ({ raw, id }, reply, done) => {
-    reply.header('x-request-id', id)
-    const invalid = findInvalid(raw)
-    if (invalid !== undefined) reply.header('cache-control', 'no-store')
-    done(invalid)
-  })
-}
-
-/** Returns an error for requests that Node's parser accepts although RFC 9112 forbids them (sections 3.2 and 3.2.1). */
-function findInvalid ({ url, httpVersion, rawHeaders }: IncomingMessage): ServiceError | undefined {
-  const hosts = countHosts(rawHeaders)
-  if (hosts > 1) return invalidRequest('it has more than one Host header')
-  if (hosts === 0 && httpVersion === '1.1') return invalidRequest('it has no Host header')
-  return (url as string).includes('#') ? invalidRequest('its path has a fragment ("#")') : undefined
-}
-
-/** Counts Host in the raw headers, because `headers` has only the first one. */
-function countHosts (rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] as string
-    if (name.length === 4 && name.toLowerCase() === 'host') count++
-  }
-  return count
-}
-
-type OutsideHandler = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => void
 
 /**
  * Responds to requests, and logs them, that do not reach the plugin, such as those with an invalid path or a path

@@ -228,7 +228,7 @@ const distance = (a: string, b: string): number =>
   (BigInt(`0x${a}`) ^ BigInt(`0x${b}`)).toString(2).replaceAll('0', '').length
 
 t.test('ids do not count requests: none tells how many came before it', async (t) => {
-  const ids = Array.from({ length: 2000 }, () => requestId({}))
+  const ids = Array.from({ length: 2000 }, () => requestId({ headers: {} }))
   t.equal(new Set(ids).size, ids.length)
   // 64 of 128 bits differ between two random ids; fewer than 24 do in one of 10^13 pairs
   for (const step of [1, 2, 256]) {
