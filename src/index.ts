@@ -181,10 +181,8 @@ export function createRowQuery<Databases extends AnyDatabases = AnyDatabases> (
     swaggerTables: (grant) => (document) => partsFor('swagger').addTables(grant, document),
     isReady: async () => await parts?.isReady() ?? false,
     servers: () => new Map(Array.from(parts?.databases ?? [], ([name, { dialect }]) => [name, dialect.server])),
-    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, database]) => {
-      const catalog = database.latestCatalog()
-      return [name, catalog && [...catalog.tables.keys()]]
-    })),
+    tables: () => new Map(Array.from(parts?.databases ?? [], ([name, { catalog }]) =>
+      [name, catalog && [...catalog.tables.keys()]])),
     get registry () {
       return registry()
     },

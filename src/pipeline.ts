@@ -206,14 +206,14 @@ function startStream (
     stream.drop()
     throw error
   }
-  running.begin()
   const reader = new StreamClient(stream, client)
   const ended = dialect.stream(statement, stream, { client: reader, consistency }).finally(() => {
     streams.remove(stream)
-    running.end()
+    running.delete(ended)
     // an iterator that the host app has dropped is never closed; a response always is
     if (client === undefined) stream.releaseMemory()
   })
+  running.add(ended)
   ended.then(() => stream.end(), (error: Error) => stream.fail(error))
   return { stream, ended }
 }

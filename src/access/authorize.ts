@@ -72,7 +72,7 @@ export function getAccess (
 export function accessTo (database: Database, grant: Grant, tableName: string): Access {
   const permissions = permissionsOn(grant, database.name, tableName)
   if (permissions.size === 0) {
-    throw unseenTable({ grant, database: database.name, catalog: database.latestCatalog() }, tableName)
+    throw unseenTable({ grant, database: database.name, catalog: database.catalog }, tableName)
   }
   return { grant, database, tableName, permissions }
 }
@@ -93,9 +93,9 @@ export function authorize (
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
   const named = namedTables(body, depth)
   if (named.length > 0) requireMembers(access, named)
-  const catalog = database.getCatalog()
-  return catalog instanceof Promise
-    ? catalog.then((loaded) => getTables(access, loaded, named))
+  const { catalog } = database
+  return catalog === undefined
+    ? database.getCatalog().then((loaded) => getTables(access, loaded, named))
     : getTables(access, catalog, named)
 }
 

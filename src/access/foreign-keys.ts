@@ -22,9 +22,8 @@ const MAX_NAMED = 5
 export function nameTables<E> (
   error: E,
   grant: Grant,
-  { name: database, latestCatalog }: { readonly name: string, latestCatalog (): Catalog | undefined }
+  { name: database, catalog }: { readonly name: string, readonly catalog: Catalog | undefined }
 ): E {
-  const catalog = latestCatalog()
   if (!isServiceError(error) || error.violated === undefined || catalog === undefined) return error
   const viewer = { grant, database, catalog }
   const { keys, referring, table } = error.violated

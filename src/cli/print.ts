@@ -44,10 +44,9 @@ async function describeNamed (
   { settings, grant }: Pick<ReturnType<typeof chooseDatabase>, 'settings' | 'grant'>
 ): Promise<DocumentText> {
   const used = new Set(Array.from(requests.values(), ({ database }) => database))
-  const databases = new Map<string, Pick<Database, 'latestCatalog'>>()
+  const databases = new Map<string, Pick<Database, 'catalog'>>()
   for (const config of configured.filter(({ name }) => used.has(name))) {
-    const catalog = await readCatalog(config)
-    databases.set(config.name, { latestCatalog: () => catalog })
+    databases.set(config.name, { catalog: await readCatalog(config) })
   }
   const [{ NamedRequests }, { createNamedDocument }] =
     await Promise.all([import('../named/call.ts'), import('../openapi/named-requests.ts')])

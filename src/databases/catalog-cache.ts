@@ -52,7 +52,7 @@ const SECOND_AFTER = 1000
 /**
  * Runs one reading at a time, so that a slow database gets the queries once, however many requests need them.
  * `interval`: milliseconds between background refreshes. `onError`: called when one has failed; the old catalog stays
- * in use. `onRead`: called with each catalog that is certain.
+ * in use. `onRead`: called with each catalog, and whether it is certain.
  *
  * A reading may lack a table, or a column, key, check or trigger of it, for a moment: a table may be renamed, and
  * MariaDB leaves it out while an ALTER TABLE replaces it. So the catalog is read again a second later, and what both
@@ -68,11 +68,10 @@ export function createCatalogCache ({
   readonly load: () => Promise<Catalog>
   readonly interval: number
   readonly onError: (error: unknown) => void
-  readonly onRead?: (catalog: Catalog) => void
+  readonly onRead: (catalog: Catalog, isCertain: boolean) => void
 }): {
-  /** A promise until the first catalog is loaded. @throws the error of loading it */
-    current (): Catalog | Promise<Catalog>
-    latest (): Catalog | undefined
+    /** Waits for the first catalog. @throws the error of loading it */
+    current (): Promise<Catalog>
     /** A running load may miss a change that was made since it began, so all calls during it share the next load. */
     refresh (): Promise<Catalog>
     /**
@@ -116,7 +115,7 @@ export function createCatalogCache ({
           ? { missing }
           : { tables: new Map([...tables, ...missing]), found: new Map([...missing, ...tables]) }
         catalog = lacked.size === 0 ? loaded : Object.freeze({ ...loaded, ...kept })
-        if (lacked.size === 0) onRead?.(catalog)
+        onRead(catalog, lacked.size === 0)
         return catalog
       })
       .finally(() => { running = undefined })
@@ -142,8 +141,7 @@ export function createCatalogCache ({
   background.unref()
 
   return {
-    current: () => catalog ?? running ?? start(),
-    latest: () => catalog,
+    current: async () => catalog ?? await (running ?? start()),
     refresh () {
       isAsked = true
       return enqueue()

@@ -8,7 +8,7 @@ import type { Plan } from '../plan/plan.ts'
 import { type ResponseBudget, UNLIMITED } from '../response/budget.ts'
 import type { StatementCounts } from '../sql/statement-cache.ts'
 import { createCatalogCache } from './catalog-cache.ts'
-import { RunningRequests, type StreamLimits, Streams } from './running.ts'
+import { type StreamLimits, Streams } from './streams.ts'
 import { BrokenDefinitions } from './stale-catalog.ts'
 
 export interface Database extends KeyedDatabase {
@@ -25,11 +25,12 @@ export interface Database extends KeyedDatabase {
   readonly streams: Streams
   /** In milliseconds. */
   readonly importTimeout: number
-  /** Closing waits for them. */
-  readonly running: RunningRequests
-  /** A promise only until the catalog has been read. @throws DATABASE_UNAVAILABLE until then */
-  getCatalog (): Catalog | Promise<Catalog>
-  latestCatalog (): Catalog | undefined
+  /** Requests, for which closing waits: Fastify only waits for those that came over a connection. */
+  readonly running: Set<Promise<unknown>>
+  /** The latest one; undefined until it has been read. */
+  readonly catalog: Catalog | undefined
+  /** Waits until it has been read. @throws DATABASE_UNAVAILABLE */
+  getCatalog (): Promise<Catalog>
   /** Passes on the catalog, now if it has been read, and after each reading. The watcher must not throw. */
   watch (watcher: (catalog: Catalog) => void): void
   refresh (): Promise<Catalog>
@@ -100,15 +101,18 @@ export function createDatabase ({
     lifetime: keyLifetime,
     onError: (error) => onCleanUpError(error, name)
   })
-  const running = new RunningRequests()
+  const running = new Set<Promise<unknown>>()
   const watchers: Array<(catalog: Catalog) => void> = []
   const cache = createCatalogCache({
-    onRead: (catalog) => { for (const watcher of watchers) watcher(catalog) },
+    onRead: (catalog, isCertain) => {
+      database.catalog = catalog
+      if (isCertain) for (const watcher of watchers) watcher(catalog)
+    },
     load: async () => await inPieces(createCatalogInParts(await dialect.introspect(), Date.now())),
     interval: refreshInterval,
     onError: (error) => onRefreshError(error, name)
   })
-  return {
+  const database = {
     name,
     dialect,
     statementCounts: { cached: 0, built: 0 },
@@ -121,20 +125,29 @@ export function createDatabase ({
     keysInUse: new KeysInUse(),
     keyCleanUp,
     onWrite,
+    catalog: undefined as Catalog | undefined,
     getCatalog: cache.current,
-    latestCatalog: cache.latest,
-    watch (watcher) {
+    watch (watcher: (catalog: Catalog) => void) {
       watchers.push(watcher)
-      const catalog = cache.latest()
-      if (catalog !== undefined) watcher(catalog)
+      if (database.catalog !== undefined) watcher(database.catalog)
     },
     refresh: cache.refresh,
     look: cache.look,
     async close () {
       cache.stop()
       keyCleanUp.stop()
-      await running.ended(closeTimeout)
+      await allEnded(running, closeTimeout)
       await dialect.close()
     }
   }
+  return database
+}
+
+/** Resolves when nothing runs, also not what began meanwhile, or after so many milliseconds. */
+export async function allEnded (running: ReadonlySet<Promise<unknown>>, milliseconds: number): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, milliseconds)
+  const waitForAll = async (): Promise<void> => { while (running.size > 0) await Promise.allSettled(running) }
+  await Promise.race([timeout, waitForAll()])
+  clearTimeout(timer)
 }

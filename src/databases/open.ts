@@ -9,7 +9,7 @@ import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { ServiceError } from '../errors.ts'
 import type { ResponseBudget } from '../response/budget.ts'
 import { createDatabase, type Database, type WriteHook } from './database.ts'
-import { limitStreams, Streams } from './running.ts'
+import { limitStreams, Streams } from './streams.ts'
 
 /** Parsed from the URL. */
 export type Address =

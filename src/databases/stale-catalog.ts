@@ -73,7 +73,7 @@ const factsOf = (tables: readonly Table[]): string =>
 
 interface KnownDatabase {
   readonly broken: BrokenDefinitions
-  latestCatalog (): Catalog | undefined
+  readonly catalog: Catalog | undefined
 }
 
 /**
@@ -82,13 +82,13 @@ interface KnownDatabase {
  * renamed for a moment, this is concluded only if the error lasts.
  */
 export function toUnresolved (
-  { broken, latestCatalog }: KnownDatabase,
+  { broken, catalog }: KnownDatabase,
   { stale: { reason, missing, isRebuilt }, tables }: Pick<StaleAttempt, 'stale' | 'tables'>,
   before: readonly Table[]
 ): ServiceError {
   if (isRebuilt) return withReason(databaseUnavailable(), reason ?? 'a column has another type than in the catalog')
   if (factsOf(before) !== factsOf(tables)) return databaseUnavailable()
-  const milliseconds = isThere(missing, tables, latestCatalog()) ? broken.suspect(tables, reason) : 0
+  const milliseconds = isThere(missing, tables, catalog) ? broken.suspect(tables, reason) : 0
   if (milliseconds > 0) return withRetryAfter(withReason(databaseUnavailable(), reason), milliseconds)
   broken.note(tables, reason)
   return withReason(brokenDefinition(), reason)
@@ -138,25 +138,28 @@ const MAX_ATTEMPTS = 5
  * @throws ServiceError: BROKEN_DEFINITION or DATABASE_UNAVAILABLE if the last attempt is also stale
  */
 export function withFreshCatalog<T> (
-  database: KnownDatabase & { readonly running: { begin (): void, end (): void }, refresh (): Promise<unknown> },
+  database: KnownDatabase & { readonly running: Set<Promise<unknown>>, refresh (): Promise<unknown> },
   attempt: (stale?: StaleAttempt) => Promise<T>
 ): Promise<T> {
   const { running } = database
-  running.begin()
   let first: Promise<T>
   try {
     first = attempt()
   } catch (error) {
     first = Promise.reject(error)
   }
-  return first.then((result) => {
-    running.end()
+  const whole: Promise<T> = first.then((result) => {
+    running.delete(whole)
     return result
   }, (error: unknown) => {
-    if (error instanceof StaleAttempt) return attemptAgain(database, attempt, error).finally(() => running.end())
-    running.end()
+    if (error instanceof StaleAttempt) {
+      return attemptAgain(database, attempt, error).finally(() => running.delete(whole))
+    }
+    running.delete(whole)
     throw error
   })
+  running.add(whole)
+  return whole
 }
 
 async function attemptAgain<T> (
@@ -178,8 +181,7 @@ async function attemptAgain<T> (
   }
 }
 
-interface Planning extends Pick<KnownDatabase, 'latestCatalog'> {
-  getCatalog (): Catalog | Promise<Catalog>
+interface Planning extends Pick<KnownDatabase, 'catalog'> {
   look (): Promise<Catalog>
 }
 
@@ -194,7 +196,7 @@ export function lookAgain<D extends Planning, T> (
   database: D,
   plan: (database: D) => T | Promise<T>
 ): T | Promise<T> {
-  const before = database.latestCatalog()
+  const before = database.catalog
   try {
     const planned = plan(database)
     return planned instanceof Promise ? planned.catch((error) => planAgain(error, before, database, plan)) : planned
@@ -211,7 +213,7 @@ async function planAgain<D extends Planning, T> (
 ): Promise<T> {
   const planBy = async (catalog: Catalog, tables: Catalog['tables']): Promise<T> => {
     const planned = { ...catalog, tables }
-    return await plan({ ...database, getCatalog: () => planned, latestCatalog: () => planned })
+    return await plan({ ...database, catalog: planned })
   }
   for (let error = refusal, before = first; ;) {
     if (!isServiceError(error)) throw error

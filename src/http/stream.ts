@@ -167,22 +167,25 @@ export async function sendStream (
   }
   // closing the app waits for the record
   const { running } = wanted.access.database
-  running.begin()
-  // the response may already be closed
-  finished(response, (error) => {
-    running.end()
-    record.status = reply.statusCode
-    describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
-    const { database, grant } = wanted.access
-    Object.assign(record, {
-      verb: 'select',
-      database: database.name,
-      token: grant.name,
-      requestId: reply.getHeader('x-request-id') ?? ''
+  const ended = new Promise<void>((resolve) => {
+    // the response may already be closed
+    finished(response, (error) => {
+      running.delete(ended)
+      resolve()
+      record.status = reply.statusCode
+      describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
+      const { database, grant } = wanted.access
+      Object.assign(record, {
+        verb: 'select',
+        database: database.name,
+        token: grant.name,
+        requestId: reply.getHeader('x-request-id') ?? ''
+      })
+      for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+      logEnd(request.log, record)
     })
-    for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
-    logEnd(request.log, record)
   })
+  running.add(ended)
   record.isDeferred = true
   return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
 }

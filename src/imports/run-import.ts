@@ -133,9 +133,20 @@ export class Import {
 
   /** Returns the body of the response. @throws ServiceError, with `committed` if batches are committed one by one */
   async run (stream: () => Readable): Promise<string | Buffer> {
-    const { access: { database, grant }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
-    database.streams.add(this, principalOf(grant), 'imports')
-    database.running.begin()
+    const { access: { database: { streams, running }, grant } } = this.#request
+    streams.add(this, principalOf(grant), 'imports')
+    const whole = this.#run(stream)
+    running.add(whole)
+    try {
+      return await whole
+    } finally {
+      running.delete(whole)
+      streams.remove(this)
+    }
+  }
+
+  async #run (stream: () => Readable): Promise<string | Buffer> {
+    const { access: { database }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
     const timer = setTimeout(() => this.fail(queryTimeout()), database.importTimeout)
     this.#deadline = performance.now() + database.importTimeout
     try {
@@ -162,8 +173,6 @@ export class Import {
       throw options.transaction === 'whole' || !isServiceError(error) ? error : this.#withCommitted(error)
     } finally {
       clearTimeout(timer)
-      database.running.end()
-      database.streams.remove(this)
     }
   }
 

@@ -140,8 +140,8 @@ export function createDescribeTable (options: ToolOptions): Tool {
 async function describe (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
   const { columns, ...path } = readArguments(args, DESCRIBE_ARGUMENTS)
   const access = getAccess(options.databases, grant, path)
-  const description = await lookAgain(access.database, async (database) =>
-    describeTable(options, access, await database.getCatalog(), columns)
+  const description = await lookAgain(access.database, async ({ catalog, getCatalog }) =>
+    describeTable(options, access, catalog ?? await getCatalog(), columns)
   )
   const text = JSON.stringify(description)
   if (Buffer.byteLength(text) > options.resultLimit) {

@@ -61,8 +61,7 @@ export class NamedRequests {
   /** Calls that run end as they began. */
   use (requests: ReadonlyMap<string, NamedRequest>): void {
     this.#requests = requests
-    for (const { name, latestCatalog } of this.#using.databases.values()) {
-      const catalog = latestCatalog()
+    for (const { name, catalog } of this.#using.databases.values()) {
       if (catalog !== undefined) this.#startToCompare(name, catalog)
     }
   }
@@ -112,7 +111,7 @@ export class NamedRequests {
    */
   plansOf (request: NamedRequest, caller: Grant): Plan[] | undefined {
     const { databases, limits } = this.#using
-    const catalog = databases.get(request.database)?.latestCatalog()
+    const catalog = databases.get(request.database)?.catalog
     if (catalog === undefined) return undefined
     const plans = attempt(() => planWithoutValues(request, { catalog, limits }, request.role ?? caller))
     return isServiceError(plans) ? undefined : plans
@@ -139,8 +138,8 @@ export class NamedRequests {
     const { request, given } = called
     const { databases, limits } = this.#using
     bindCall(request, given, limits)
-    const { look, latestCatalog } = databases.get(request.database) as Database
-    const catalog = await look().catch(latestCatalog)
+    const database = databases.get(request.database) as Database
+    const catalog = await database.look().catch(() => database.catalog)
     const misfit = catalog && findMisfit(request, { catalog, limits })
     if (misfit === undefined || catalog?.missing !== undefined) return await this.#run(called, use)
     throw withReason(brokenRequest(), describeMisfit(request, misfit))
@@ -191,7 +190,7 @@ export class NamedRequests {
     if (request.role === undefined) return toOwnRights(request, error)
     const { databases, limits } = this.#using
     return toRightsOfRole(request, error, () => {
-      const catalog = databases.get(request.database)?.latestCatalog()
+      const catalog = databases.get(request.database)?.catalog
       return catalog && findMisfit(request, { catalog, limits })
     })
   }

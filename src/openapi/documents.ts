@@ -128,7 +128,7 @@ export function createDocuments ({ databases, settings }: DocumentsOptions): {
     },
     ofNamed: (named, grant) => takeTurn(async () => {
       await Promise.all(Array.from(databases.values(), async (database) => {
-        await Promise.resolve(database.getCatalog()).catch(() => undefined)
+        await database.getCatalog().catch(() => undefined)
       }))
       return createNamedDocument(named, grant, settings)
     }),
@@ -175,12 +175,12 @@ export function createAddTables ({ databases, settings }: DocumentsOptions): Add
     const grant = toGrant(given, 'swaggerTables() was called with')
     const host = ('openapiObject' in document ? document.openapiObject : {}) as HostDocument
     if (host.openapi?.startsWith('3.1') !== true) throw new WrongVersion()
-    return [...databases.values()].filter(({ name }) => seesDatabase(grant, name)).reduce((whole, database) => {
-      const catalog = database.latestCatalog()
+    const seen = [...databases.values()].filter(({ name }) => seesDatabase(grant, name))
+    return seen.reduce((whole, { name: database, catalog }) => {
       if (catalog === undefined) return whole
-      const tables = visibleTables(catalog, grant, database.name)
-      const text = String(createDatabaseDocumentNow({ database: database.name, tables, settings }).bytes)
-      return addTables(whole, text, { database: database.name, prefix: settings.prefix })
+      const tables = visibleTables(catalog, grant, database)
+      const text = String(createDatabaseDocumentNow({ database, tables, settings }).bytes)
+      return addTables(whole, text, { database, prefix: settings.prefix })
     }, host)
   }
 }

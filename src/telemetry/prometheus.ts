@@ -31,10 +31,8 @@ function addDatabaseMetrics (registry: Registry, databases: ReadonlyMap<string, 
     )
   const ofCatalogs = (name: string, help: string, read: (catalog: Catalog) => number) =>
     add(Gauge, { name, help, labelNames: ['database'], aggregator: 'max' /* of several workers */ }, () =>
-      [...databases].flatMap(([database, { latestCatalog }]) => {
-        const catalog = latestCatalog()
-        return catalog === undefined ? [] : [[{ database }, read(catalog)]]
-      })
+      [...databases].flatMap(([database, { catalog }]) =>
+        catalog === undefined ? [] : [[{ database }, read(catalog)]])
     )
   ofPools(Gauge, 'row_query_pool_size', 'Maximum number of connections', ({ size }) => size)
   ofPools(Gauge, 'row_query_pool_open', 'Open connections', ({ open }) => open)

@@ -7,11 +7,25 @@ import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 const HOUR = 3_600_000
 
+type Settings = Parameters<typeof createCatalogCache>[0]
+
+function createStore ({ onRead, ...settings }: Omit<Settings, 'onRead'> & Partial<Settings>) {
+  let latest: Catalog | undefined
+  const store = createCatalogCache({
+    ...settings,
+    onRead: (catalog, isCertain) => {
+      latest = catalog
+      onRead?.(catalog, isCertain)
+    }
+  })
+  return { ...store, latest: () => latest }
+}
+
 /** A store whose loading is answered by hand: `answers[n]` ends the reading that was begun as the n-th. */
 function createManualStore (interval = HOUR) {
   const answers: Array<PromiseWithResolvers<Catalog>> = []
   const errors: unknown[] = []
-  const store = createCatalogCache({
+  const store = createStore({
     load: () => {
       const answer = Promise.withResolvers<Catalog>()
       answers.push(answer)
@@ -36,7 +50,7 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
   const state = { tables, readings: 0, isDown: false }
   const errors: unknown[] = []
   const told: string[] = []
-  const store = createCatalogCache({
+  const store = createStore({
     load: async () => {
       state.readings++
       if (state.isDown) throw new Error('down')
@@ -44,7 +58,7 @@ async function createTickingStore (t: Test, tables: ReturnType<typeof tableWith>
     },
     interval: HOUR,
     onError: (error) => { errors.push(error) },
-    onRead: ({ tables }) => { told.push([...tables.keys()].join()) }
+    onRead: ({ tables }, isCertain) => { if (isCertain) told.push([...tables.keys()].join()) }
   })
   t.teardown(() => { store.stop() })
   await store.refresh()
@@ -182,7 +196,7 @@ t.test('concurrent requests wait for the first catalog together', async (t) => {
   t.equal(answers.length, 1)
   answer(0).resolve(catalogs[0])
   t.same(await Promise.all(waiting), [catalogs[0], catalogs[0], catalogs[0]])
-  t.equal(store.current(), catalogs[0], 'and kept')
+  t.equal(await store.current(), catalogs[0], 'and kept')
   t.equal(answers.length, 1)
   store.stop()
 })
@@ -205,10 +219,10 @@ t.test('the old catalog is used while a refresh runs', async (t) => {
   answer(0).resolve(catalogs[0])
   await first
   const second = store.refresh()
-  t.equal(store.current(), catalogs[0])
+  t.equal(await store.current(), catalogs[0])
   answer(1).resolve(catalogs[1])
   t.equal(await second, catalogs[1])
-  t.equal(store.current(), catalogs[1])
+  t.equal(await store.current(), catalogs[1])
   store.stop()
 })
 
@@ -220,7 +234,7 @@ t.test('a refresh that fails keeps the old catalog', async (t) => {
   const second = store.refresh()
   answer(1).reject(new Error('down'))
   await t.rejects(second, { message: 'down' })
-  t.equal(store.current(), catalogs[0])
+  t.equal(await store.current(), catalogs[0])
   store.stop()
 })
 
@@ -267,10 +281,10 @@ t.test('the catalog is read again after every interval, one read at a time', asy
   await clock.pass(HOUR / 1000)
   t.equal(answers.length, 3)
   t.match(errors, [{ message: 'down' }], 'a failure in the background is told')
-  t.equal(store.current(), catalogs[0])
+  t.equal(await store.current(), catalogs[0])
   answer(2).resolve(catalogs[2])
   await clock.pass(0)
-  t.equal(store.current(), catalogs[2])
+  t.equal(await store.current(), catalogs[2])
   store.stop()
   await clock.pass(2 * HOUR / 1000)
   t.equal(answers.length, 3, 'and not any more when it is stopped')

@@ -104,7 +104,7 @@ await onEachEngine(t, 'the plugin of the catalogs opens databases for an app, an
     databases: resolveSettings({ databases: { shop: { url } } }).databases, budget: UNLIMITED, onWrite: undefined
   })
   const shop = app.rowQueryDatabases.get('shop')
-  t.same([...shop?.latestCatalog()?.tables.keys() ?? []], ['words'])
+  t.same([...shop?.catalog?.tables.keys() ?? []], ['words'])
   t.ok(await shop?.refresh())
   await app.close()
   await t.rejects(shop?.refresh() as Promise<unknown>, 'nothing is left open')

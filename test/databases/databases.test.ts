@@ -11,9 +11,8 @@ import t, { type Test } from 'tap'
 import type { TableFacts } from '../../src/catalog/catalog.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { BrokenDefinitions, toUnresolved } from '../../src/databases/stale-catalog.ts'
-import { createDatabase, type Database } from '../../src/databases/database.ts'
+import { allEnded, createDatabase, type Database } from '../../src/databases/database.ts'
 import { createReadiness } from '../../src/databases/readiness.ts'
-import { RunningRequests } from '../../src/databases/running.ts'
 import { openDatabases } from '../../src/databases/open.ts'
 import { createShop } from '../../src/demo/shop.ts'
 import { type Dialect, StaleCatalog } from '../../src/dialects/dialect.ts'
@@ -185,21 +184,27 @@ t.test('a catalog that takes longer than Fastify would wait does not stop the st
 })
 
 t.test('closing waits until no request runs, also one that began meanwhile', async (t) => {
-  const running = new RunningRequests()
-  await running.ended(60_000)
-  running.begin()
-  const ended = running.ended(60_000)
-  running.begin()
-  running.end()
-  t.equal(await Promise.race([ended, 'it waits']), 'it waits')
-  running.end()
+  const running = new Set<Promise<void>>()
+  const begin = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    running.add(promise)
+    return () => {
+      running.delete(promise)
+      resolve()
+    }
+  }
+  await allEnded(running, 60_000)
+  const endFirst = begin()
+  const ended = allEnded(running, 60_000)
+  const endSecond = begin()
+  endFirst()
+  t.equal(await Promise.race([ended, sleep(10, 'it waits')]), 'it waits')
+  endSecond()
   await ended
 })
 
 t.test('closing does not wait longer than its time limit', async () => {
-  const running = new RunningRequests()
-  running.begin()
-  await running.ended(20)
+  await allEnded(new Set([new Promise(() => {})]), 20)
 })
 
 const table = (name: string, declaration = 'int') => tableOf({ name, columns: [mysqlColumn('a', declaration)] })
@@ -259,7 +264,7 @@ t.test('the time that is left does not depend on the time of the clock', async (
 t.test('a table that was rebuilt is no broken definition', async (t) => {
   const broken = new BrokenDefinitions()
   const tables = [table('t')]
-  const answer = (isRebuilt: boolean) => toUnresolved({ broken, latestCatalog: () => undefined }, {
+  const answer = (isRebuilt: boolean) => toUnresolved({ broken, catalog: undefined }, {
     stale: new StaleCatalog('why', { isRebuilt }), tables
   }, tables)
   t.match(answer(true), { code: 'DATABASE_UNAVAILABLE', reason: 'why' })
@@ -270,7 +275,7 @@ t.test('a table that was rebuilt is no broken definition', async (t) => {
 t.test('a column of another type than in the catalog, which has not changed, is no broken definition', async (t) => {
   const broken = new BrokenDefinitions()
   const tables = [table('t')]
-  t.match(toUnresolved({ broken, latestCatalog: () => undefined }, { stale: new StaleCatalog(), tables }, tables), {
+  t.match(toUnresolved({ broken, catalog: undefined }, { stale: new StaleCatalog(), tables }, tables), {
     code: 'DATABASE_UNAVAILABLE', reason: 'a column has another type than in the catalog'
   })
 })

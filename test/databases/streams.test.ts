@@ -1,5 +1,5 @@
 import t from 'tap'
-import { limitStreams, Streams } from '../../src/databases/running.ts'
+import { limitStreams, Streams } from '../../src/databases/streams.ts'
 
 const stream = () => ({ fail () {} })
 

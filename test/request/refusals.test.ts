@@ -49,7 +49,7 @@ const tables = [
   tableOf({ name: 'letters', columns: [mysqlColumn('id', 'int', required)], primaryKey: ['id'] })
 ]
 const catalog: Catalog = { tables: new Map(tables.map((table) => [table.name, table])), loadedAt: 0 }
-const database = { name: 'shop', getCatalog: () => catalog, latestCatalog: () => catalog }
+const database = { name: 'shop', catalog }
 const permissions = ['select', 'insert', 'update', 'delete'] as const
 const grant = createGrant('test', {
   permissions, databases: { shop: { orders: {}, customers: {}, letters: { permissions: ['insert'] } } }

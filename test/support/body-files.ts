@@ -34,7 +34,7 @@ function planOf (catalog: Catalog, verb: string, table: string, text: string, { 
   if (body instanceof ServiceError) throw body
   const error = createBodyCheck(limits)(body)
   if (error !== undefined) throw error
-  const database = { name: 'shop', getCatalog: () => catalog, latestCatalog: () => catalog } as unknown as Database
+  const database = { name: 'shop', catalog } as unknown as Database
   const source = authorize(accessTo(database, grant, table), body as Body, limits) as TableSource
   return planText(createPlan(body as Body, source, limits))
 }
