@@ -1,13 +1,19 @@
 /** Authorization, over HTTP and in process: by the path before the body is read, then by the verb of the body. */
 import type { Body } from '../../schemas/body.ts'
 import type { Verb } from '../../schemas/grants.ts'
-import type { Catalog, TableSource } from '../catalog/catalog.ts'
+import type { Catalog, Table, TableSource } from '../catalog/catalog.ts'
 import type { Database } from '../databases/database.ts'
-import { at, databaseNotFound, permissionDenied, unauthenticated, didYouMean } from '../errors.ts'
+import {
+  at, brokenDefinition, databaseNotFound, didYouMean, findNearest, type Path, permissionDenied, type ServiceError,
+  tableNotFound, unauthenticated, withReason
+} from '../errors.ts'
+import { isOfOneTable } from '../request/check-body.ts'
 import { namedTables, type NamedTable } from '../request/related-members.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase, requirePermissions } from './grant.ts'
-import { getSeen, type SeenTables, unseenTable } from './granted-table.ts'
+import { describeTable, findGrantedTable } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
+
+const NONE: readonly NamedTable[] = []
 
 /**
  * The permission `select` is required on each of the tables that the grant sees. @throws PERMISSION_DENIED, also for
@@ -91,7 +97,7 @@ export function authorize (
   requirePermissions(permissions, body)
   const granted = findTableGrant(grant, database.name, tableName)
   if (granted !== undefined) checkClaims(granted.rules, grant.claims)
-  const named = namedTables(body, depth)
+  const named = isOfOneTable(body) ? NONE : namedTables(body, depth)
   if (named.length > 0) requireMembers(access, named)
   const { catalog } = database
   return catalog === undefined
@@ -107,4 +113,61 @@ function getTables (
   const seen = getSeen({ grant, database: database.name, catalog }, tableName)
   for (const { table, path } of named) seen.see(table, path)
   return seen
+}
+
+interface Seen {
+  readonly grant: Grant
+  readonly database: string
+  readonly catalog: Catalog
+}
+
+/** The tables of one reading of the catalog as a grant sees them. */
+export class SeenTables implements TableSource {
+  readonly #seen: Seen
+  readonly table: Table
+
+  constructor (seen: Seen, table: Table) {
+    this.#seen = seen
+    this.table = table
+  }
+
+  /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
+  see (name: string, path: Path): Table {
+    const { grant, database } = this.#seen
+    try {
+      const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
+      if (table === undefined) throw unseenTable(this.#seen, name)
+      return table
+    } catch (error) {
+      throw at(path, error as ServiceError)
+    }
+  }
+}
+
+/** Suggests a table that the grant sees. `catalog`: undefined until it has been read. */
+export function unseenTable (
+  { grant, database, catalog }: Omit<Seen, 'catalog'> & { readonly catalog: Catalog | undefined },
+  name: string
+): ServiceError {
+  if (catalog === undefined) return tableNotFound(name, database)
+  const seen = [...catalog.tables.values()]
+    // First, because there may be thousands. A table of this name has been dropped.
+    .filter((table) => table.name !== name && findNearest(name, [table.name]) !== undefined)
+    .filter((table) => permissionsOn(grant, database, table.name).size > 0)
+    .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
+  return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
+}
+
+/** For a table on which the grant holds a permission. @throws as `see` */
+export function getSeen (seen: Seen, name: string): SeenTables {
+  const table = findNamed(seen, name)
+  if (table === undefined) throw unseenTable(seen, name)
+  return new SeenTables(seen, table)
+}
+
+function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
+  const table = catalog.tables.get(name)
+  const reason = table === undefined ? catalog.broken?.get(name) : undefined
+  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
+  return table === undefined || grant.databases === 'all' ? table : findGrantedTable(grant, database, catalog, table)
 }

@@ -1,15 +1,10 @@
 /** No field that the planner reads contains a hidden column. */
 import {
   baseTable, type Catalog, type Column, type ForeignKey, type GrantedAccess, type Parent, type Rule, type Table,
-  type TableSource, type UncheckedKey, visibleAmong
+  type UncheckedKey, visibleAmong
 } from '../catalog/catalog.ts'
-import {
-  at, brokenDefinition, didYouMean, findNearest, type Path, type ServiceError, tableNotFound, withReason
-} from '../errors.ts'
 import { BoundedMap, getOrCreate } from '../bounded-map.ts'
-import {
-  type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
-} from './grant.ts'
+import { type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, type TableGrant } from './grant.ts'
 import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroken } from './rules.ts'
 
 // Foreign keys to tables with rules whose rows the service cannot look up.
@@ -76,8 +71,7 @@ function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog):
  * @throws PERMISSION_DENIED if the claims of the grant cannot be used
  */
 export function findGrantedTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
-  if (grant.databases === 'all') return table
-  const granted = grant.databases.get(database)
+  const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined) return table
   const { tables, isNarrowed } = granted
   if (tables !== 'all' && isNarrowed) {
@@ -224,61 +218,4 @@ function createSharedTable (
       unchecked: []
     }
   } satisfies Table)
-}
-
-interface Seen {
-  readonly grant: Grant
-  readonly database: string
-  readonly catalog: Catalog
-}
-
-/** The tables of one reading of the catalog as a grant sees them. */
-export class SeenTables implements TableSource {
-  readonly #seen: Seen
-  readonly table: Table
-
-  constructor (seen: Seen, table: Table) {
-    this.#seen = seen
-    this.table = table
-  }
-
-  /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
-  see (name: string, path: Path): Table {
-    const { grant, database } = this.#seen
-    try {
-      const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
-      if (table === undefined) throw unseenTable(this.#seen, name)
-      return table
-    } catch (error) {
-      throw at(path, error as ServiceError)
-    }
-  }
-}
-
-/** Suggests a table that the grant sees. `catalog`: undefined until it has been read. */
-export function unseenTable (
-  { grant, database, catalog }: Omit<Seen, 'catalog'> & { readonly catalog: Catalog | undefined },
-  name: string
-): ServiceError {
-  if (catalog === undefined) return tableNotFound(name, database)
-  const seen = [...catalog.tables.values()]
-    // First, because there may be thousands. A table of this name has been dropped.
-    .filter((table) => table.name !== name && findNearest(name, [table.name]) !== undefined)
-    .filter((table) => permissionsOn(grant, database, table.name).size > 0)
-    .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
-  return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
-}
-
-/** For a table on which the grant holds a permission. @throws as `see` */
-export function getSeen (seen: Seen, name: string): SeenTables {
-  const table = findNamed(seen, name)
-  if (table === undefined) throw unseenTable(seen, name)
-  return new SeenTables(seen, table)
-}
-
-function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
-  const table = catalog.tables.get(name)
-  const reason = table === undefined ? catalog.broken?.get(name) : undefined
-  if (reason !== undefined) throw withReason(brokenDefinition(), reason)
-  return table && findGrantedTable(grant, database, catalog, table)
 }

@@ -1,7 +1,8 @@
 /** Named requests are planned without values to see whether they fit the database, as far as values do not decide. */
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
-import { describeTable, getSeen } from '../access/granted-table.ts'
+import { getSeen } from '../access/authorize.ts'
+import { describeTable } from '../access/granted-table.ts'
 import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
 import { baseTable, type Catalog, type Table, type TableSource } from '../catalog/catalog.ts'
 import {

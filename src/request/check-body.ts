@@ -1,13 +1,18 @@
 /** Request bodies: parsed without changing numbers, then checked against the schema of the route. */
 import type { TObject } from '@sinclair/typebox'
-import { BODIES, type Body, IN_TRANSACTION, OPERATIONS, operationsBody } from '../../schemas/body.ts'
-import { MAX_INCLUDE } from '../../schemas/limits.ts'
+import {
+  BODIES, type Body, type DeleteBody, IN_TRANSACTION, OPERATIONS, operationsBody, type UpdateBody
+} from '../../schemas/body.ts'
+import { MAX_CELLS, MAX_COLUMNS, MAX_INCLUDE } from '../../schemas/limits.ts'
 import { type Verb, VERBS } from '../../schemas/grants.ts'
-import { at, invalidBody, invalidJson, pointer, type ServiceError, withDetails } from '../errors.ts'
-import { findSyntaxError, hasMany, isObject, lookOver, parseExactJson, repeatsKey } from '../json/exact-json.ts'
-import { findCombinationError } from './check-combinations.ts'
-import { type BodyKind, findFieldError } from './check-fields.ts'
+import { at, filtersRequired, invalidBody, invalidJson, pointer, type ServiceError, withDetails } from '../errors.ts'
+import {
+  findSyntaxError, hasMany, isObject, lookOver, objectKeys, parseExactJson, repeatsKey
+} from '../json/exact-json.ts'
+import { findConflict, findFieldError } from './check-fields.ts'
+import { findGroupsError } from './check-groups.ts'
 import { type BodyLimits, findInMembers } from './check-members.ts'
+import { type BodyKind, refuse } from './field-errors.ts'
 
 export type FindBodyError = (body: unknown) => ServiceError | undefined
 
@@ -93,8 +98,59 @@ export function createBodyCheck (limits: BodyLimits, kindName: keyof typeof BODY
     const schema = byVerb.get(verb)
     if (schema === undefined) return at('/verb', invalidBody(`"verb" must be one of ${VERBS.join(', ')}`))
     const body = given as unknown as Body
-    return findFieldError(given, { schema, verb, kind }) ?? findCombinationError(body) ?? findInMembers(body, limits)
+    return findFieldError(given, { schema, verb, kind }) ??
+      findCombinationError(body) ??
+      (isOfOneTable(body, limits.conditions) ? undefined : findInMembers(body, limits))
   }
+}
+
+/** INVALID_BODY or FILTERS_REQUIRED, not thrown. */
+function findCombinationError (body: Body): ServiceError | undefined {
+  const { verb } = body
+  const emptiness = verb === 'update' || verb === 'delete' ? findEmptyFilters(body) : undefined
+  const error = emptiness ?? findConflict(verb, body)
+  if (error !== undefined) return error
+  if (verb === 'select') {
+    const { groupBy, aggregates } = body
+    return groupBy === undefined && aggregates === undefined ? undefined : findGroupsError(groupBy, aggregates)
+  }
+  return verb !== 'delete' && Array.isArray(body.data) && hasTooManyCells(body.data)
+    ? refuse(['data'], `"data" must have at most ${MAX_CELLS} values: rows times the columns that any of them names`)
+    : undefined
+}
+
+/** The keys of a list count as filters. The planner finds filters that are not empty and restrict nothing. */
+const findEmptyFilters = (body: UpdateBody | DeleteBody): ServiceError | undefined =>
+  objectKeys(body.filters).length > 0 || (body.verb === 'update' && Array.isArray(body.data))
+    ? undefined
+    : at('/filters', filtersRequired(body.verb))
+
+/** Rows with more names than a table has columns are refused for one of the names. */
+function hasTooManyCells (rows: readonly object[]): boolean {
+  const names = new Set<string>()
+  const most = Math.min(MAX_CELLS / rows.length, MAX_COLUMNS)
+  for (const row of rows) {
+    if (hasMany(row) && objectKeys(row).length > most) return objectKeys(row).length * rows.length > MAX_CELLS
+    for (const name in row) names.add(name)
+    if (names.size > most) break
+  }
+  return rows.length * names.size > MAX_CELLS
+}
+
+const DOLLAR = 36
+
+/**
+ * Whether a body is about the columns of its table alone, as most are: without members and groups, and with at most so
+ * many conditions, none of which begins like a combinator.
+ */
+export function isOfOneTable (body: Body, conditions = Infinity): boolean {
+  if (body.include !== undefined) return false
+  if (body.verb === 'insert') return true
+  if (body.verb === 'select' && (body.groupBy !== undefined || body.aggregates !== undefined)) return false
+  if (body.filters === undefined) return true
+  const keys = objectKeys(body.filters)
+  for (const key of keys) if (key.charCodeAt(0) === DOLLAR) return false
+  return keys.length <= conditions
 }
 
 /** First its own fields, then each operation like the body of a request to its table. `most`: operations. */

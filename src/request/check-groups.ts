@@ -2,7 +2,7 @@
 import type { AggregateCall, SelectBody } from '../../schemas/body.ts'
 import { FIELDS, followMembers, type Include, type MemberColumn } from '../../schemas/fields.ts'
 import { didYouMean, type Path, type ServiceError } from '../errors.ts'
-import { refuse } from './check-fields.ts'
+import { refuse } from './field-errors.ts'
 
 /** INVALID_BODY, not thrown. */
 export const findGroupsError = (groupBy?: GroupBy, aggregates?: SelectBody['aggregates']): ServiceError | undefined =>

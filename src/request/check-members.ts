@@ -4,10 +4,10 @@ import { type Body, type Member, MemberSchema, RelatedSchema, type SelectBody } 
 import { type Include, MEMBER_NAME } from '../../schemas/fields.ts'
 import { at, type Path, type ServiceError, tooManyConditions } from '../errors.ts'
 import { isObject, objectKeys } from '../json/exact-json.ts'
-import { findFieldError, refuse, refuseField } from './check-fields.ts'
-import { findConflict } from './check-combinations.ts'
+import { findConflict, findFieldError } from './check-fields.ts'
 import { findFunctionError, findUnused } from './check-groups.ts'
-import { findMembers, isPlain, type MembersVisitor } from './related-members.ts'
+import { refuse, refuseField } from './field-errors.ts'
+import { findMembers, type MembersVisitor } from './related-members.ts'
 
 /** The settings that a body is checked with. */
 export interface BodyLimits {
@@ -41,7 +41,6 @@ export function findRelatedError (
   path: Path,
   { depth, conditions }: BodyLimits
 ): ServiceError | undefined {
-  if (isPlain(filters, conditions)) return undefined
   const refuseMore = (beyond: Path): ServiceError => at(beyond, tooManyConditions(conditions))
   const visitor: MembersVisitor<ServiceError> = {
     remaining: conditions,

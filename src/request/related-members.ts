@@ -54,17 +54,6 @@ export function findMembers<T> (
   return undefined
 }
 
-/** Whether filters are at most so many conditions of columns alone, as most are. */
-export function isPlain (filters: unknown, most = Infinity): boolean {
-  if (!isObject(filters)) return true
-  const keys = objectKeys(filters)
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string
-    if (key.charCodeAt(0) === DOLLAR && COMBINATOR_FORMS.has(key)) return false
-  }
-  return keys.length <= most
-}
-
 /** The filters in the value of a combinator, and the steps to them. */
 function filtersIn (value: unknown, form: CombinatorForm): Array<{ readonly steps: Path, readonly inner: unknown }> {
   if (form === 'filters') return [{ steps: [], inner: value }]
@@ -85,7 +74,6 @@ export interface NamedTable {
 
 /** The form of the filters must have been checked. */
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
-  if (isPlain(filters)) return
   findMembers(filters, [...path], {
     remaining: Infinity,
     visit ({ key, members, path: memberPath }) {
