@@ -8,7 +8,7 @@ export const PAGE = 50
 const COUNTED = 10_000
 /** A table with more columns begins with the first ones: the others can be chosen. */
 const MANY_COLUMNS = 60
-export const FIRST_COLUMNS = 30
+const FIRST_COLUMNS = 30
 
 /** The body that a table is opened with. */
 export function firstBody (table: Table, verb: Verb = table.verbs[0] ?? 'select'): JsonObject {
@@ -26,7 +26,7 @@ export function firstBody (table: Table, verb: Verb = table.verbs[0] ?? 'select'
 export const firstPosition = ({ hasPositions }: Pick<Table, 'hasPositions'>): JsonObject => hasPositions ? { after: null } : { offset: 0 }
 
 /** A write that the form completes. */
-export const blankBody = (verb: Verb): JsonObject => ({
+const blankBody = (verb: Verb): JsonObject => ({
   verb,
   ...(verb === 'insert' || verb === 'update') && { data: {} },
   ...(verb === 'update' || verb === 'delete') && { filters: {} }

@@ -8,7 +8,7 @@ import type { Column } from './table.ts'
 const MAX_LENGTH = 80
 
 /** The text of a value as a person copies it. */
-export const shownText = (value: Json): string => typeof value === 'string' ? value : writeLines(value)
+const shownText = (value: Json): string => typeof value === 'string' ? value : writeLines(value)
 
 /** Number of colors of pills in the style. */
 const COLORS = 8
@@ -83,7 +83,7 @@ function Marked ({ text }: { text: string }) {
 
 /** Kinds of images by the beginning of their bytes in base64. */
 const IMAGES: ReadonlyArray<readonly [beginning: string, type: string]> = [['iVBORw0KGgo', 'png'], ['/9j/', 'jpeg'], ['R0lGOD', 'gif'], ['UklGR', 'webp']]
-export const imageType = (base64: string): string | undefined => IMAGES.find(([beginning]) => base64.startsWith(beginning))?.[1]
+const imageType = (base64: string): string | undefined => IMAGES.find(([beginning]) => base64.startsWith(beginning))?.[1]
 
 const imageOf = (base64: string): string => `data:image/${imageType(base64) ?? ''};base64,${base64}`
 
@@ -108,7 +108,7 @@ export function LongValue ({ value, name, column }: Omit<ValueProps, 'colors'>) 
   return isLong && text.length <= MAX_WHOLE ? typeof value === 'string' ? <span class='lines'>{text}</span> : <pre class='lines'>{text}</pre> : <Value value={value} name={name} column={column} />
 }
 
-export function WholeValue ({ value, isBytes = false }: { value: Json, isBytes?: boolean }) {
+function WholeValue ({ value, isBytes = false }: { value: Json, isBytes?: boolean }) {
   const { say, show } = useStage()
   const text = shownText(value)
   const count = typeof value === 'string' ? `${text.length} characters` : isList(value) ? `${value.length} items` : isObject(value) ? `${Object.keys(value).length} members` : ''

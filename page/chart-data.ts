@@ -1,7 +1,7 @@
 /** What of the groups of an answer is drawn: a chart for each number, with one line or row of bars, or one for each value of a second group. */
 import { Digits, isList, isObject, memberOf, writeLine, type Json, type JsonObject } from './json.ts'
 
-export interface Series { readonly name: string, readonly values: ReadonlyArray<number | undefined> }
+interface Series { readonly name: string, readonly values: ReadonlyArray<number | undefined> }
 
 export interface ChartData {
   readonly kind: 'bars' | 'line'

@@ -22,7 +22,7 @@ const SLICE = 450
 const ROW_HEIGHT = 31
 const AROUND = 160
 
-export interface GridProps {
+interface GridProps {
   readonly label: string
   readonly rows: readonly JsonObject[]
   readonly columns: readonly string[]

@@ -9,7 +9,7 @@ const [IN_LINE, GAP_LINES] = [2, 32]
 
 export interface Placed { readonly table: Table, readonly x: number, readonly y: number }
 
-export interface MapLayout {
+interface MapLayout {
   readonly boxes: readonly Placed[]
   /** Of a box. */
   readonly boxWidth: number

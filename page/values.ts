@@ -70,7 +70,7 @@ export function fromGiven ({ kind }: Pick<Column, 'kind'>, given: Json): Given {
 const UNITS = ['hours', 'days', 'months', 'years'] as const
 
 /** A moment relative to the present one, as the form can show it: so many units ago, or now. */
-export interface Ago { readonly count: number, readonly unit: string }
+interface Ago { readonly count: number, readonly unit: string }
 
 export { UNITS }
 /** What "in the last" begins with. */

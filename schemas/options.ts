@@ -284,7 +284,7 @@ const describe = <T extends ReturnType<typeof Type.String>>(schema: T, descripti
   description
 })
 
-export const OpenapiInfoSchema = Type.Partial(Type.Object({
+const OpenapiInfoSchema = Type.Partial(Type.Object({
   title: Type.String({
     minLength: 1,
     default: 'Row Query',

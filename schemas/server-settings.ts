@@ -50,7 +50,7 @@ const MetricsSchema = Type.Union([
     '/metrics: true on the port of the service, for tokens of all databases; an object on its own port, without tokens'
 })
 
-export const ShutdownSchema = Type.Partial(Type.Object({
+const ShutdownSchema = Type.Partial(Type.Object({
   delay: Type.Integer({
     minimum: 0,
     maximum: 86_400_000,

@@ -14,7 +14,7 @@ export interface Detail { path: string, message: string, line?: number }
 export interface Committed { readonly rows: number, readonly line: number }
 
 /** The foreign keys that a write may have violated. */
-export interface Violated {
+interface Violated {
   /** The table that was written. */
   readonly table: string
   readonly keys: ReadonlyArray<{ readonly name: string }>
@@ -69,12 +69,13 @@ function define<Args extends unknown[] = []> (
   catalogue.set(code, status)
   // Only bugs capture a stack, because that costs more than the rest of a refusal.
   const Refusal = createError<Args>(code, message, status, ServiceError as unknown as ErrorConstructor, status === 500)
-  // createError appends arguments without a placeholder to the message, so they are dropped here.
+  // createError appends arguments without a placeholder to the message, and shows placeholders without an argument
   const placeholders = message.split('%').length - 1
   Object.defineProperty(Refusal, 'name', { value: ServiceError.name })
   Object.defineProperties(Refusal.prototype, properties)
   return (...args: Args): ServiceError => {
-    const refusal = new Refusal(...args.slice(0, placeholders).map(shorten) as Args)
+    const texts = Array.from({ length: placeholders }, (_, index) => shorten(args[index] ?? ''))
+    const refusal = new Refusal(...texts as unknown[] as Args)
     refusal.name = ServiceError.name
     return refusal as unknown as ServiceError
   }
@@ -111,15 +112,13 @@ export const filtersRequired = define<[verb: string]>(
   '%s requires "filters" that restrict the affected rows',
   BY_CATALOG
 )
-const unknownColumn = define<[column: string, where: string, hint: string]>(
+/** `hint`: the end of the message, such as the name that may be meant (`didYouMean`); so in the errors below. */
+export const columnNotFound = define<[column: string, where: string, hint?: string]>(
   'COLUMN_NOT_FOUND',
   400,
   'Column "%s" does not exist in %s%s',
   BY_CATALOG
 )
-/** `hint`: the end of the message, such as the name that may be meant (`didYouMean`). */
-export const columnNotFound = (column: string, where: string, hint = ''): ServiceError =>
-  unknownColumn(column, where, hint)
 export const invalidValue = define<[column: string, reason: string]>(
   'INVALID_VALUE',
   400,
@@ -148,27 +147,23 @@ export const originNotAllowed = define<[origin: string]>(
   403,
   'Pages of %s may not send requests here'
 )
-const unknownDatabase = define<[database: string, hint: string]>(
+export const databaseNotFound = define<[database: string, hint?: string]>(
   'DATABASE_NOT_FOUND',
   404,
   'Database "%s" does not exist%s'
 )
-export const databaseNotFound = (database: string, hint = ''): ServiceError => unknownDatabase(database, hint)
-const unknownTable = define<[table: string, database: string, hint: string]>(
+export const tableNotFound = define<[table: string, database: string, hint?: string]>(
   'TABLE_NOT_FOUND',
   404,
   'Table "%s" does not exist in database "%s"%s',
   BY_CATALOG
 )
-export const tableNotFound = (table: string, database: string, hint = ''): ServiceError =>
-  unknownTable(table, database, hint)
 export const notFound = define('NOT_FOUND', 404, 'There is nothing at this path')
-const unknownRequest = define<[name: string, hint: string]>(
+export const requestNotFound = define<[name: string, hint?: string]>(
   'REQUEST_NOT_FOUND',
   404,
   'There is no request "%s" that the caller may call%s'
 )
-export const requestNotFound = (name: string, hint = ''): ServiceError => unknownRequest(name, hint)
 export const methodNotAllowed = define<[method: string, others: string]>(
   'METHOD_NOT_ALLOWED',
   405,
@@ -310,11 +305,15 @@ export function toReadable (error: Error): Error {
 }
 
 /** The error, or a copy of one that a hook or a caller has frozen. */
-export function toWritable (error: ServiceError): ServiceError {
-  if (Object.isExtensible(error)) return error
+export const toWritable = (error: ServiceError): ServiceError => Object.isExtensible(error) ? error : copyOf(error)
+
+/** A copy that can be changed, for an error that other requests may have got too. */
+export function copyOf (error: ServiceError): ServiceError {
   const copy = Object.create(Object.getPrototypeOf(error) as object) as ServiceError
   for (const name of Object.getOwnPropertyNames(error)) {
-    Object.defineProperty(copy, name, { value: Reflect.get(error, name), writable: true, configurable: true })
+    const enumerable = Object.prototype.propertyIsEnumerable.call(error, name)
+    const value: unknown = Reflect.get(error, name)
+    Object.defineProperty(copy, name, { value, enumerable, writable: true, configurable: true })
   }
   return copy
 }
@@ -357,12 +356,6 @@ export function unsupported (path: string, message: string): ServiceError {
 /** The database does not accept the text of a search. */
 export const textRefused = (path: Path): ServiceError =>
   at(path, valueNotAllowed('The database does not accept the text of "$match": look at its operators and its length'))
-
-/** A copy, for an error that other requests may have got too. */
-export function copyOf (error: ServiceError): ServiceError {
-  const copy = Object.create(Object.getPrototypeOf(error) as object) as ServiceError
-  return Object.defineProperties(copy, Object.getOwnPropertyDescriptors(error))
-}
 
 export function withReason (error: ServiceError, reason: string | undefined): ServiceError {
   if (reason !== undefined) error.reason = reason

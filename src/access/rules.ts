@@ -6,7 +6,7 @@ import { isObject } from '../json/exact-json.ts'
 import { describeType, isSame, ValueRefused, type ColumnType, type Value } from '../types/column-type.ts'
 
 /** A constant or a claim. */
-export type RuleValue = string | number | boolean | { readonly $claim: string }
+type RuleValue = string | number | boolean | { readonly $claim: string }
 
 /** A configured rule on one column. A list matches any of its values. */
 export type RuleOptions = RuleValue | null | ReadonlyArray<RuleValue | null> | {
@@ -93,7 +93,7 @@ const isExact = (value: unknown): boolean =>
   typeof value !== 'number' || (Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value)))
 
 /** Claims are replaced with their values. */
-export interface ResolvedRule {
+interface ResolvedRule {
   readonly column: string
   readonly tests: ReadonlyArray<Omit<ConfiguredTest, 'operands'> & { readonly values: readonly unknown[] }>
   readonly usesClaims: boolean

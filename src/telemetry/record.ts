@@ -19,7 +19,7 @@ export interface Collector {
   collect (record: RequestRecord): void
 }
 
-export interface StreamEnd {
+interface StreamEnd {
   /** Sent, before any compression. */
   readonly bytes: number
   /** The client has received everything. */

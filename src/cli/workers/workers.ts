@@ -34,7 +34,7 @@ interface Handle {
 /** A message by which Node sends a connection to a worker, and the message of the worker which has taken it. */
 interface ClusterMessage { readonly act?: string, readonly seq?: number, readonly ack?: number }
 
-export class Accepting {
+class Accepting {
   readonly #ports = new Set<Handle>()
 
   /** Must be created before the workers start. */
