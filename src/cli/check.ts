@@ -3,7 +3,7 @@ import type { JwtIssuer } from '../access/jwt-settings.ts'
 import { downloadKeys, reasonOfDownload } from '../access/key-set.ts'
 import { checkDatabase } from './check/check-database.ts'
 import { checkTokens, type Findings, findings, has, listGrants, write } from './check/findings.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { parseFlags } from './commands.ts'
 import { loadSettings } from './one-database.ts'
 
 /** Downloads the keys of an issuer, as the service does. The URL is not shown. */
@@ -27,7 +27,7 @@ async function checkIssuer ({ setting, keys }: JwtIssuer): Promise<Findings> {
  * `--strict`, a warning; otherwise 0.
  */
 export async function check (args: string[]): Promise<number> {
-  const { values } = parseFlags('check', { args, options: COMMANDS.check.flags })
+  const { values } = parseFlags('check', args)
   const { server: { prefix }, settings } = loadSettings(values)
   const { databases, jwt } = settings
   const isBad = (found: Findings): boolean => has(found, 'error') || (values.strict === true && has(found, 'warning'))

@@ -1,50 +1,49 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { parseArgs } from 'node:util'
 import { ConfigError } from '../config-errors.ts'
 import { findNearest } from '../errors.ts'
+
+interface Flag {
+  readonly type: 'string' | 'boolean'
+  readonly multiple?: boolean
+  /** A placeholder in the help. */
+  readonly value?: string
+  readonly description: string
+}
 
 interface Usage {
   readonly summary: string
   readonly argument?: string
-  readonly flags: Readonly<Record<string, {
-    readonly type: 'string' | 'boolean'
-    readonly multiple?: boolean
-    /** A placeholder in the help. */
-    readonly value?: string
-    readonly description: string
-  }>>
+  readonly flags: Readonly<Record<string, Flag>>
   readonly more?: string
 }
 
-const config = { type: 'string', value: 'path', description: 'configuration file; default: ROW_QUERY_CONFIG' } as const
+const text = (value: string, description: string) => ({ type: 'string', value, description }) as const
+const texts = (value: string, description: string) => ({ ...text(value, description), multiple: true }) as const
+const isSet = (description: string) => ({ type: 'boolean', description }) as const
+
+const config = text('path', 'configuration file; default: ROW_QUERY_CONFIG')
+const format = text('format', 'csv or ndjson; required')
 const ofGrant = {
   config,
-  token: { type: 'string', value: 'name', description: 'only what this token of the configuration sees' },
-  role: { type: 'string', value: 'name', description: 'only what this role of the configuration sees' }
-} as const
+  token: text('name', 'only what this token of the configuration sees'),
+  role: text('name', 'only what this role of the configuration sees')
+}
 
-/** The flags for the rights of a command that serves requests itself. */
-const ofCommand = {
-  'token-name': {
-    type: 'string',
-    value: 'name',
-    description: 'use the rights of this token of the configuration; default: select on everything'
-  },
-  role: { type: 'string', value: 'name', description: 'use the rights of this role of the configuration' },
-  claims: { type: 'string', value: 'json', description: 'claims for the rules of the role, such as \'{"tenant": 7}\'' }
-} as const
+/** The flags for the rights of a command that serves requests itself. `otherwise`: what it may do without them. */
+const ofCommand = (otherwise: string) => ({
+  'token-name': text('name', `use the rights of this token of the configuration; default: ${otherwise} on everything`),
+  role: text('name', 'use the rights of this role of the configuration'),
+  claims: text('json', 'claims for the rules of the role, such as \'{"tenant": 7}\'')
+})
 
 export const COMMANDS = {
   serve: {
     summary: 'start the server; without a database, it opens an embedded demo database',
     flags: {
       config,
-      host: { type: 'string', value: 'address', description: 'address to listen on; default: HOST or 127.0.0.1' },
-      port: { type: 'string', value: 'number', description: 'port to listen on; default: PORT or 3000' },
-      'log-format': {
-        type: 'string',
-        value: 'format',
-        description: 'pretty, json or auto; default: pretty on a terminal, otherwise json'
-      }
+      host: text('address', 'address to listen on; default: HOST or 127.0.0.1'),
+      port: text('number', 'port to listen on; default: PORT or 3000'),
+      'log-format': text('format', 'pretty, json or auto; default: pretty on a terminal, otherwise json')
     },
     more: `
 Environment variables: DATABASE_URL, API_TOKEN, API_TOKEN_PERMISSIONS, API_TOKENS_FILE, ROW_QUERY_CONFIG, HOST, PORT,
@@ -58,58 +57,27 @@ docs/configuration.md lists them.
     argument: '[list | revoke <name>]',
     flags: {
       config,
-      name: { type: 'string', value: 'name', description: 'unique name of the token; required' },
-      permissions: {
-        type: 'string',
-        multiple: true,
-        value: 'list',
-        description: 'select, insert, update or delete, separated by commas; required; may be repeated'
-      },
-      database: {
-        type: 'string',
-        multiple: true,
-        value: 'name',
-        description: 'database for which the token is valid; may be repeated; default: all'
-      },
-      table: {
-        type: 'string',
-        multiple: true,
-        value: 'name',
-        description: 'table of the database; may be repeated; default: all'
-      },
-      columns: {
-        type: 'string',
-        multiple: true,
-        value: 'list',
-        description: 'columns of the tables, separated by commas; may be repeated; default: all'
-      },
-      rows: {
-        type: 'string',
-        value: 'json',
-        description: 'rules for the rows of the tables, such as \'{"tenant": 7}\''
-      },
-      write: { type: 'boolean', description: 'add the entry to the token file of the configuration' },
-      expires: {
-        type: 'string',
-        value: 'time',
-        description: 'such as 2027-01-01 or 2027-01-01T12:00:00Z; default: never'
-      }
+      name: text('name', 'unique name of the token; required'),
+      permissions: texts('list', 'select, insert, update or delete, separated by commas; required; may be repeated'),
+      database: texts('name', 'database for which the token is valid; may be repeated; default: all'),
+      table: texts('name', 'table of the database; may be repeated; default: all'),
+      columns: texts('list', 'columns of the tables, separated by commas; may be repeated; default: all'),
+      rows: text('json', 'rules for the rows of the tables, such as \'{"tenant": 7}\''),
+      write: isSet('add the entry to the token file of the configuration'),
+      expires: text('time', 'such as 2027-01-01 or 2027-01-01T12:00:00Z; default: never')
     }
   },
   check: {
     summary:
       'check the configuration with its databases, replicas, accounts, tokens and keys, and print what is wrong',
-    flags: {
-      config,
-      strict: { type: 'boolean', description: 'exit with 1 if there are warnings' }
-    }
+    flags: { config, strict: isSet('exit with 1 if there are warnings') }
   },
   health: {
     summary: 'ask the server with this configuration, on this machine, whether it is alive; exit with 1 if it is not',
     flags: {
       config,
-      host: { type: 'string', value: 'address', description: 'address of the server; default: HOST or 127.0.0.1' },
-      port: { type: 'string', value: 'number', description: 'port of the server; default: PORT or 3000' }
+      host: text('address', 'address of the server; default: HOST or 127.0.0.1'),
+      port: text('number', 'port of the server; default: PORT or 3000')
     }
   },
   openapi: {
@@ -124,31 +92,20 @@ docs/configuration.md lists them.
   },
   mcp: {
     summary: 'serve tools for language models on standard input and output, by the Model Context Protocol',
-    flags: {
-      config,
-      ...ofCommand
-    }
+    flags: { config, ...ofCommand('select') }
   },
   export: {
     summary: 'write rows of a table to a file or to standard output',
     argument: '<database> <table>',
     flags: {
       config,
-      format: { type: 'string', value: 'format', description: 'csv or ndjson; required' },
-      output: {
-        type: 'string',
-        value: 'path',
-        description: 'file, which appears when it is whole; default: standard output'
-      },
-      filters: {
-        type: 'string',
-        value: 'json',
-        description: 'filters as in a request, such as \'{"status": "new"}\''
-      },
-      columns: { type: 'string', value: 'list', description: 'columns separated by commas; default: all' },
-      'order-by': { type: 'string', value: 'terms', description: 'order as in a request, such as "id DESC"' },
-      limit: { type: 'string', value: 'number', description: 'maximum number of rows; default: all' },
-      ...ofCommand
+      format,
+      output: text('path', 'file, which appears when it is whole; default: standard output'),
+      filters: text('json', 'filters as in a request, such as \'{"status": "new"}\''),
+      columns: text('list', 'columns separated by commas; default: all'),
+      'order-by': text('terms', 'order as in a request, such as "id DESC"'),
+      limit: text('number', 'maximum number of rows; default: all'),
+      ...ofCommand('select')
     }
   },
   import: {
@@ -156,26 +113,21 @@ docs/configuration.md lists them.
     argument: '<database> <table>',
     flags: {
       config,
-      format: { type: 'string', value: 'format', description: 'csv or ndjson; required' },
-      input: { type: 'string', value: 'path', description: 'file; default: standard input' },
-      'on-conflict': { type: 'string', value: 'list', description: 'columns of a key: rows that exist are updated' },
-      set: { type: 'string', value: 'list', description: 'columns that are updated then; default: all' },
-      transaction: { type: 'string', value: 'kind', description: 'whole, or a COMMIT for each batch; default: whole' },
-      'dry-run': { type: 'boolean', description: 'count the rows, and change nothing' },
-      separator: { type: 'string', value: 'character', description: 'separator of CSV: , ; or tab; default: ,' },
-      'from-line': { type: 'string', value: 'number', description: 'line of the first row that is inserted' },
-      ...ofCommand,
-      'token-name': {
-        type: 'string',
-        value: 'name',
-        description: 'use the rights of this token of the configuration; default: insert and update on everything'
-      }
+      format,
+      input: text('path', 'file; default: standard input'),
+      'on-conflict': text('list', 'columns of a key: rows that exist are updated'),
+      set: text('list', 'columns that are updated then; default: all'),
+      transaction: text('kind', 'whole, or a COMMIT for each batch; default: whole'),
+      'dry-run': isSet('count the rows, and change nothing'),
+      separator: text('character', 'separator of CSV: , ; or tab; default: ,'),
+      'from-line': text('number', 'line of the first row that is inserted'),
+      ...ofCommand('insert and update')
     }
   },
   demo: {
     summary: 'print where the embedded demo of this folder is, or reset its rows',
     flags: {
-      reset: { type: 'boolean', description: 'replace all its tables and rows; a running server sees the new ones' }
+      reset: isSet('replace all its tables and rows; a running server sees the new ones')
     }
   },
   keys: {
@@ -213,18 +165,14 @@ function alignLines (lines: ReadonlyArray<readonly [term: string, description: s
 }
 
 /**
- * Parses the arguments of a command like `parseArgs`. @throws ConfigError with a line for each unknown flag, which
- * suggests a similar one
+ * Parses the arguments of a command. @throws ConfigError with a line for each unknown flag, which suggests a similar
+ * one
  */
-export function parseFlags<T extends ParseArgsConfig> (
-  command: CommandName,
-  config: T
-): ReturnType<typeof parseArgs<T>> {
-  const { options = {} } = config
-  const { tokens = [] } = parseArgs({ ...config, strict: false, tokens: true })
-  const unknown = tokens.flatMap((token) =>
-    token.kind === 'option' && !Object.hasOwn(options, token.name) ? token : []
-  )
+export function parseFlags<Name extends CommandName> (command: Name, args: string[]) {
+  const { argument }: Usage = COMMANDS[command]
+  const options: (typeof COMMANDS)[Name]['flags'] = COMMANDS[command].flags
+  const { tokens } = parseArgs({ args, options, strict: false, tokens: true })
+  const unknown = tokens.filter((token) => token.kind === 'option').filter(({ name }) => !Object.hasOwn(options, name))
   if (unknown.length > 0) {
     throw new ConfigError(
       unknown.map(
@@ -232,8 +180,10 @@ export function parseFlags<T extends ParseArgsConfig> (
       )
     )
   }
-  return parseArgs(config)
+  return parseArgs({ args, options, allowPositionals: argument !== undefined })
 }
+
+export type FlagValues<Name extends CommandName> = ReturnType<typeof parseFlags<Name>>['values']
 
 function describeFlags (name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known)

@@ -3,11 +3,11 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DEMO_PATH } from '../config/load.ts'
 import { resetShop } from '../demo/shop.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { parseFlags } from './commands.ts'
 
 /** `row-query demo [--reset]` */
 export async function demo (args: string[]): Promise<number> {
-  const { values } = parseFlags('demo', { args, options: COMMANDS.demo.flags })
+  const { values } = parseFlags('demo', args)
   const path = resolve(DEMO_PATH)
   if (values.reset === true) {
     resetShop(DEMO_PATH)

@@ -10,7 +10,6 @@ import type { Verb } from '../../schemas/grants.ts'
 import { getAccess } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
-import type { Flags } from '../config/load.ts'
 import type { Settings } from '../config/settings.ts'
 import { createDatabase, type Database } from '../databases/database.ts'
 import { type DatabaseConfig, openDialect } from '../databases/open.ts'
@@ -21,8 +20,8 @@ import { parseBody } from '../request/check-body.ts'
 import { ResponseBudget } from '../response/budget.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
-import { commandGrant, findDatabase, type GrantFlags, loadSettings } from './one-database.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { commandGrant, findDatabase, loadSettings } from './one-database.ts'
+import { type FlagValues, parseFlags } from './commands.ts'
 import { stop } from './signals.ts'
 
 /** In milliseconds. */
@@ -173,7 +172,7 @@ const PERMISSIONS: Readonly<Record<'export' | 'import', Verb[]>> = { export: ['s
 /** The grant with which the command runs. @throws ConfigError */
 export function chooseTable (
   command: 'export' | 'import',
-  values: Flags & GrantFlags,
+  values: FlagValues<'export' | 'import'>,
   [name, table, ...others]: readonly string[]
 ): { readonly settings: Settings, readonly grant: Grant, readonly config: DatabaseConfig, readonly table: string } {
   const { settings } = loadSettings(values)
@@ -189,7 +188,7 @@ export function chooseTable (
  * all rows were written. @throws ConfigError
  */
 export async function exportRows (args: string[]): Promise<number> {
-  const { values, positionals } = parseFlags('export', { args, options: COMMANDS.export.flags, allowPositionals: true })
+  const { values, positionals } = parseFlags('export', args)
   const { settings, grant, config, table } = chooseTable('export', values, positionals)
   const format = readFormat(values.format)
   const body = readBody(values)
@@ -232,12 +231,7 @@ function readFormat (format: string | undefined): StreamFormat {
   return readable
 }
 
-function readBody ({
-  filters,
-  columns,
-  'order-by': orderBy,
-  limit
-}: { readonly [flag in 'filters' | 'columns' | 'order-by' | 'limit']?: string | undefined }): object {
+function readBody ({ filters, columns, 'order-by': orderBy, limit }: FlagValues<'export'>): object {
   return {
     verb: 'select',
     ...filters !== undefined && { filters: readFilters(filters) },

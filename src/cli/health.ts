@@ -1,7 +1,7 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
 import { loadConfig, splitConfig, type ServerSettings } from '../config/load.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { parseFlags } from './commands.ts'
 
 /** How long the server may take to respond, in milliseconds. */
 const PATIENCE = 4000
@@ -11,7 +11,7 @@ const PATIENCE = 4000
  * exit code: 0 if it is, otherwise 1. @throws ConfigError
  */
 export async function health (args: string[]): Promise<number> {
-  const { values } = parseFlags('health', { args, options: COMMANDS.health.flags })
+  const { values } = parseFlags('health', args)
   const { server } = splitConfig(loadConfig(process.env, values).config)
   try {
     await askServer(server)

@@ -7,7 +7,7 @@ import type { Database } from '../databases/database.ts'
 import { isServiceError } from '../errors.ts'
 import { type ImportFormat, type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
 import { GRACE } from '../response/row-stream.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { type FlagValues, parseFlags } from './commands.ts'
 import { chooseTable, describe, openDatabase, showProgress } from './export.ts'
 import { stop } from './signals.ts'
 
@@ -21,7 +21,7 @@ const PATIENCE = 2 ** 31 - 1
  * not all rows were inserted. @throws ConfigError
  */
 export async function importRows (args: string[]): Promise<number> {
-  const { values, positionals } = parseFlags('import', { args, options: COMMANDS.import.flags, allowPositionals: true })
+  const { values, positionals } = parseFlags('import', args)
   const { settings, grant, config, table } = chooseTable('import', values, positionals)
   const options = readOptions(values)
   const fromLine = readLine(values['from-line'])
@@ -62,11 +62,7 @@ function describeWithLine (error: Error): string {
 }
 
 /** @throws ConfigError */
-function readOptions (
-  values: {
-    readonly [flag in Exclude<keyof (typeof COMMANDS)['import']['flags'], 'dry-run'>]?: string | undefined
-  } & { readonly 'dry-run'?: boolean | undefined }
-): ImportOptions {
+function readOptions (values: FlagValues<'import'>): ImportOptions {
   const format = FORMATS.find((each) => each === values.format)
   if (format === undefined) throw new ConfigError([`--format: must be one of ${FORMATS.join(', ')}`])
   const options = {

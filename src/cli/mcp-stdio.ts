@@ -13,7 +13,7 @@ import { grantOf, mayCall, NamedRequests } from '../named/call.ts'
 import { ResponseBudget } from '../response/budget.ts'
 import { createLog, openLogStream } from '../telemetry/log.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { parseFlags } from './commands.ts'
 import { commandGrant, type CommandGrant, loadSettings, requireClaims } from './one-database.ts'
 
 /**
@@ -21,7 +21,7 @@ import { commandGrant, type CommandGrant, loadSettings, requireClaims } from './
  * messages; the log goes to standard error. @throws ConfigError
  */
 export async function mcp (args: string[]): Promise<number> {
-  const { values } = parseFlags('mcp', { args, options: COMMANDS.mcp.flags })
+  const { values } = parseFlags('mcp', args)
   const { server: { logLevel, logFormat }, settings } = loadSettings(values)
   const granted = commandGrant(values, settings)
   const options = settings.mcp ?? withMcpDefaults()

@@ -14,7 +14,7 @@ import { ServiceError } from '../errors.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
 import { type DocumentSettings, EVERYTHING } from '../openapi/visible.ts'
-import { type CommandName, COMMANDS, parseFlags } from './commands.ts'
+import { type FlagValues, parseFlags } from './commands.ts'
 
 const BLOCKED = 'the account is blocked after too many wrong passwords'
 const EXPIRED = 'the password of the account has expired'
@@ -76,8 +76,10 @@ export function findDatabase (databases: readonly DatabaseConfig[], name: string
 
 const namesOf = (databases: readonly DatabaseConfig[]): string => databases.map(({ name }) => name).join(', ')
 
-/** The arguments of `openapi`, `types` and `keys`. @throws ConfigError */
-export function chooseDatabase (command: CommandName, args: string[]): {
+type ReadingCommand = 'openapi' | 'types' | 'keys'
+
+/** @throws ConfigError */
+export function chooseDatabase (command: ReadingCommand, args: string[]): {
   readonly databases: readonly DatabaseConfig[]
   readonly database: DatabaseConfig | undefined
   /** The named requests, if the argument is their path. */
@@ -86,7 +88,7 @@ export function chooseDatabase (command: CommandName, args: string[]): {
   /** The grant of the named token or role; otherwise one with all permissions. */
   readonly grant: Grant
 } {
-  const { values, positionals } = parseFlags(command, { args, options: COMMANDS.openapi.flags, allowPositionals: true })
+  const { values, positionals } = parseFlags(command, args)
   const { server: { prefix }, settings } = loadSettings(values)
   const { databases, limits, openapiInfo: info } = settings
   const { token, role } = values
@@ -112,7 +114,7 @@ export function chooseDatabase (command: CommandName, args: string[]): {
 
 /** The arguments of commands that need one database: the only one if none is named. @throws ConfigError */
 export function requireDatabase (
-  command: CommandName,
+  command: ReadingCommand,
   args: string[]
 ): { readonly database: DatabaseConfig; readonly grant: Grant } {
   const {
@@ -154,12 +156,6 @@ export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
 // The grant of commands that read and write rows themselves: the grant of a token or a role of the configuration, or
 // one on everything.
 
-export interface GrantFlags {
-  readonly 'token-name'?: string | undefined
-  readonly role?: string | undefined
-  readonly claims?: string | undefined
-}
-
 export interface CommandGrant {
   readonly grant: Grant
   readonly token: StoredToken | undefined
@@ -170,7 +166,7 @@ export interface CommandGrant {
  * for claims that rules of the grant need and cannot use
  */
 export function commandGrant (
-  { 'token-name': name, role: roleName, claims }: GrantFlags,
+  { 'token-name': name, role: roleName, claims }: FlagValues<'mcp'>,
   settings: Settings,
   { now = Date.now(), permissions = ['select'] }: { readonly now?: number; readonly permissions?: Verb[] } = {}
 ): CommandGrant {

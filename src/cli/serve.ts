@@ -6,7 +6,7 @@ import type { DEMO_REQUESTS } from '../config/demo-requests.ts'
 import { resolveSettings } from '../config/settings.ts'
 import { createShop } from '../demo/shop.ts'
 import { createLog } from '../telemetry/log.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { parseFlags } from './commands.ts'
 import { createGrantReader, describeFirstContact, type ServerConfiguration } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
@@ -87,7 +87,7 @@ ${named.join('\n\n')}
 
 /** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
-  const { values } = parseFlags('serve', { args, options: COMMANDS.serve.flags })
+  const { values } = parseFlags('serve', args)
   const { config, demo } = loadConfig(process.env, values)
   const { server, options } = splitConfig(config)
   const isNew = demo !== undefined && createShop(demo.path)

@@ -8,7 +8,7 @@ import { ConfigError, findConfigErrors, orThrow } from '../config-errors.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import { didYouMean } from '../errors.ts'
-import { COMMANDS, parseFlags } from './commands.ts'
+import { type FlagValues, parseFlags } from './commands.ts'
 
 /**
  * `row-query token`: creates a token and prints it with its entry for the configuration file, which contains only its
@@ -16,8 +16,7 @@ import { COMMANDS, parseFlags } from './commands.ts'
  * @throws ConfigError
  */
 export async function token (args: string[]): Promise<number> {
-  const { values, positionals: [action, ...names] } =
-    parseFlags('token', { args, options: COMMANDS.token.flags, allowPositionals: true })
+  const { values, positionals: [action, ...names] } = parseFlags('token', args)
   if (action === undefined) return create(values)
   const flags = Object.keys(values).filter((name) => name !== 'config')
   if (flags.length > 0) throw new ConfigError(flags.map((name) => `--${name}: is not a flag of token ${action}`))
@@ -27,7 +26,7 @@ export async function token (args: string[]): Promise<number> {
 }
 
 interface ConfigFlag { readonly config?: string | undefined }
-type Values = ReturnType<typeof parseFlags<{ options: typeof COMMANDS.token.flags }>>['values']
+type Values = FlagValues<'token'>
 
 function create ({ config, write, ...values }: Values): number {
   const { database = [], table, columns, rows, expires } = values

@@ -11,8 +11,10 @@ import t, { type Test } from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import type { HttpsOptions } from '../../schemas/server-settings.ts'
 import { hashToken } from '../../src/access/tokens.ts'
-import { commandGrant, type GrantFlags } from '../../src/cli/one-database.ts'
-import { type CommandName, COMMANDS, describeCommand, describeProgram } from '../../src/cli/commands.ts'
+import { commandGrant } from '../../src/cli/one-database.ts'
+import {
+  type CommandName, COMMANDS, describeCommand, describeProgram, type FlagValues
+} from '../../src/cli/commands.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { createShop } from '../../src/demo/shop.ts'
 import { createServer } from '../../src/server/server.ts'
@@ -314,9 +316,9 @@ const granted: RowQueryOptions = {
   }
 }
 
-type Flags = Omit<GrantFlags, 'token-name'> & { name?: string }
+type Flags = Omit<FlagValues<'mcp'>, 'token-name'> & { name?: string }
 const grantOf = ({ name, ...flags }: Flags) =>
-  commandGrant({ ...flags, 'token-name': name }, resolveSettings(granted), { now: NOW })
+  commandGrant({ ...flags, ...(name !== undefined && { 'token-name': name }) }, resolveSettings(granted), { now: NOW })
 
 t.test('a token, a role with claims, or select on everything', async (t) => {
   t.match(grantOf({ name: 'reports' }), {
