@@ -124,3 +124,19 @@ t.test('a command loads what it needs: no server, no engine that is not configur
     ]) t.notOk(loaded.includes(name), `${command[0] as string} without ${name}`)
   }
 })
+
+t.test('the primary process of several workers loads no room that handles requests', async (t) => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ load (url, context, next) { loaded.push(url); return next(url, context) } })
+    await Promise.all(['serve', 'workers/workers'].map((name) => import('${ROOT}/src/cli/' + name + '.ts')))
+    console.log(JSON.stringify(loaded))
+  `
+  const { stdout } = await promisify(execFile)(
+    process.execPath, ['--no-warnings', '--input-type=module', '-e', program], { cwd: ROOT }
+  )
+  const loaded = JSON.parse(stdout) as string[]
+  t.ok(loaded.some((url) => url.endsWith('/src/server/listen.ts')))
+  t.same(loaded.filter((url) => /\/(kysely|plugins|src\/(http|verbs|sql|databases))\//.test(url)), [])
+})

@@ -15,7 +15,7 @@ const commands: Readonly<Record<CommandName, () => Promise<(args: string[]) => P
   mcp: async () => (await import('./mcp-stdio.ts')).mcp,
   import: async () => (await import('./import.ts')).importRows,
   export: async () => (await import('./export.ts')).exportRows,
-  demo: async () => (await import('./demo.ts')).demo,
+  demo: async () => (await import('./serve.ts')).demo,
   keys: async () => (await import('./print.ts')).keys
 }
 

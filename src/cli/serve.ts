@@ -1,13 +1,16 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { RowQueryOptions } from '../../schemas/options.ts'
-import type { Grant } from '../access/grant.ts'
-import { DEMO_TOKEN_PATH, loadConfig, type Loaded, splitConfig, keepDemoToken } from '../config/load.ts'
+import { type Grant, permissionsOn } from '../access/grant.ts'
+import {
+  createGrantReader, DEMO_PATH, DEMO_TOKEN_PATH, loadConfig, type Loaded, splitConfig, keepDemoToken
+} from '../config/load.ts'
 import type { DEMO_REQUESTS } from '../config/demo-requests.ts'
 import { resolveSettings } from '../config/settings.ts'
-import { createShop } from '../demo/shop.ts'
+import { createShop, resetShop } from '../demo/shop.ts'
 import { createLog } from '../telemetry/log.ts'
 import { parseFlags } from './commands.ts'
-import { createGrantReader, describeFirstContact, type ServerConfiguration } from './start-server.ts'
+import type { ServerConfiguration, Started } from './start-server.ts'
 
 const NO_TOKEN_NOTICE = `row-query: no token is configured, so all requests are refused.
 row-query: Set API_TOKEN, or create a token with "row-query token --name me --permissions select"
@@ -85,6 +88,70 @@ ${named.join('\n\n')}
 `
 }
 
+// What `row-query serve` prints for configured databases: their addresses and tables, and a request to try.
+
+/** The most databases, and tables of each, that are printed. */
+const MAX_DATABASES = 10
+const MAX_TABLES = 10
+
+/** The text contains no token: its request takes the token from the variable TOKEN of the shell. */
+export function describeFirstContact ({ address, prefix, tables, grants, docs }: {
+  readonly address: string
+  readonly prefix: string
+  readonly tables: Started['tables']
+  readonly grants: readonly Grant[]
+  readonly docs: boolean
+}): string {
+  const base = `${address}${prefix}`
+  const addresses = Array.from(
+    tables,
+    ([database, names]) => `${base}/${encodeURIComponent(database)}/${describeTables(names)}`
+  )
+  const more = addresses.length - MAX_DATABASES
+  const lines = addresses
+    .slice(0, MAX_DATABASES)
+    .map((line, index) => `${index === 0 ? '  address  ' : '           '}${line}\n`)
+  const example = findExample(tables, grants)
+  if (more > 0) lines.push(`           and ${more} more databases\n`)
+  if (docs) lines.push(`  page     ${base}/docs\n`)
+  if (example !== undefined) lines.push(describeExample(example, base))
+  return `\n${lines.join('')}\n`
+}
+
+/** `{customers,orders}`. In paths, names are percent-encoded. */
+function describeTables (names: readonly string[] | undefined): string {
+  if (names === undefined) return '{table}  (the database has not been read yet)'
+  const shown = names.slice(0, MAX_TABLES).map(encodeURIComponent).join(',')
+  if (names.length === 0) return '{table}  (there are no tables)'
+  return names.length > MAX_TABLES ? `{${shown},…}  (${names.length} tables)` : `{${shown}}`
+}
+
+interface Example { readonly grant: Grant, readonly database: string, readonly table: string }
+
+/** The first table from which a token may select. */
+function findExample (tables: Started['tables'], grants: readonly Grant[]): Example | undefined {
+  for (const grant of grants) {
+    for (const [database, names = []] of tables) {
+      const table = names.find((name) => permissionsOn(grant, database, name).has('select'))
+      if (table !== undefined) return { grant, database, table }
+    }
+  }
+  return undefined
+}
+
+const EXAMPLE_BODY = '-H \'Content-Type: application/json\' -d \'{"verb":"select","limit":3}\''
+
+function describeExample ({ grant, database, table }: Example, base: string): string {
+  // encodeURIComponent does not encode the quote, which would end the string of the shell
+  const path = [database, table].map((name) => encodeURIComponent(name).replaceAll("'", '%27')).join('/')
+  return `  token    that of ${JSON.stringify(grant.name)}; export it as TOKEN before you run this command
+
+Try it:
+
+  curl -s '${base}/${path}' -H "Authorization: Bearer $TOKEN" ${EXAMPLE_BODY}
+`
+}
+
 /** `row-query serve`: starts the server. Returns when it listens. @throws ConfigError */
 export async function serve (args: string[]): Promise<number> {
   const { values } = parseFlags('serve', args)
@@ -130,4 +197,19 @@ function grantsOf (options: RowQueryOptions): Grant[] {
   const { tokens, tokenFile } = resolveSettings(options)
   const grants = [...tokens, ...tokenFile?.tokens ?? []].map(({ grant }) => grant)
   return grants.sort((one, other) => Number(other.name === 'API_TOKEN') - Number(one.name === 'API_TOKEN'))
+}
+
+/** `row-query demo [--reset]`: tells where the demo is, and makes it new. */
+export async function demo (args: string[]): Promise<number> {
+  const { values } = parseFlags('demo', args)
+  const path = resolve(DEMO_PATH)
+  if (values.reset === true) {
+    resetShop(DEMO_PATH)
+    process.stdout.write(`The demo in ${path} is reset. Its token stays the same.\n`)
+  } else if (existsSync(path)) {
+    process.stdout.write(`The demo is ${path}; "row-query demo --reset" resets its rows.\n`)
+  } else {
+    process.stdout.write(`There is no demo in this folder yet: "row-query serve" creates ${path}.\n`)
+  }
+  return 0
 }

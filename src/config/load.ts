@@ -2,7 +2,9 @@ import { readFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from '
 import { BlockList, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { TObject } from '@sinclair/typebox'
+import type { FastifyBaseLogger } from 'fastify'
 import { VERBS } from '../../schemas/grants.ts'
 import {
   ConfigSchema, type Config, FailedLoginsSchema, LimitsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions
@@ -14,7 +16,7 @@ import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { DEMO_REQUESTS, DEMO_ROLE } from './demo-requests.ts'
-import { findOptionErrors, withDefaults, type WithDefaults } from './settings.ts'
+import { findOptionErrors, resolveSettings, withDefaults, type WithDefaults } from './settings.ts'
 import {
   readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
 } from './substitute.ts'
@@ -366,4 +368,57 @@ export function keepDemoToken (path: string, token: string): void {
   const unfinished = `${path}.${process.pid}.tmp`
   writeFileSync(unfinished, `${token}\n`, { mode: 0o600 })
   renameSync(unfinished, path)
+}
+
+// At SIGHUP the tokens and roles of the configuration are read again.
+
+/** The settings that can be replaced while the service runs. */
+export type ConfiguredGrants = Pick<Config, 'tokens' | 'roles' | 'requests'>
+
+export function partGrants ({ tokens, roles, requests, ...others }: Config) {
+  const grants: ConfiguredGrants = {
+    ...(tokens !== undefined && { tokens }),
+    ...(roles !== undefined && { roles }),
+    ...(requests !== undefined && { requests })
+  }
+  return { grants, others }
+}
+
+/** Returns the tokens and roles; undefined if they stay. */
+export type ReadGrants = (log: FastifyBaseLogger) => ConfiguredGrants | undefined
+
+/** `running`: the configuration of the start, with whose other settings the tokens and roles are checked. */
+export function createGrantReader (running: Config, load: () => Loaded): ReadGrants {
+  const { others } = partGrants(running)
+  return (log) => {
+    try {
+      const { config, demo } = load()
+      const { grants, others: changed } = partGrants(config)
+      const settings = findDifferences(others, changed)
+      if (settings.length > 0) log.warn({ settings }, 'settings that a restart applies have changed')
+      // the token of the demo stays the one of the start
+      if (demo?.token !== undefined) return undefined
+      // requests and the list of their tools belong together in the file
+      const { mcp } = changed
+      resolveSettings(splitConfig({ ...others, ...grants, ...(mcp && others.mcp && { mcp }) }).options)
+      const { tokens = [], roles = {}, requests = {} } = grants
+      log.info({
+        tokens: tokens.length, roles: Object.keys(roles).length, requests: Object.keys(requests).length
+      }, 'tokens and roles reloaded')
+      return grants
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      log.error(
+        { errors: error.errors },
+        'the configuration cannot be used; the previous tokens and roles stay in use'
+      )
+      return undefined
+    }
+  }
+}
+
+function findDifferences (one: object, other: object): string[] {
+  return Object.keys({ ...one, ...other }).filter(
+    (name) => !isDeepStrictEqual(one[name as keyof object], other[name as keyof object])
+  )
 }

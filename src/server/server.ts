@@ -26,6 +26,7 @@ import {
   addConnectionHeaders, createDrain, type Drain, findInvalid, handleEverything, httpServerOptions, limitConnections,
   type OutsideHandler, respondToBroken, routeToNothing
 } from './connections.ts'
+import { createMetricsApp } from './listen.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 
@@ -198,11 +199,10 @@ async function serveMetrics (
   }: Pick<RowQuery, 'registry' | 'tokens'> &
     Pick<CreateServerOptions, 'metricsApart' | 'allMetrics'> & { readonly failedLogins: RateLimit }
 ): Promise<FastifyInstance | undefined> {
-  const [{ collectDefaultMetrics }, { addLogMetric }, { default: metrics }, { createMetricsApp }] = await Promise.all([
+  const [{ collectDefaultMetrics }, { addLogMetric }, { default: metrics }] = await Promise.all([
     import('prom-client'),
     import('../telemetry/prometheus.ts'),
-    import('../../plugins/metrics.ts'),
-    import('./metrics-app.ts')
+    import('../../plugins/metrics.ts')
   ])
   collectDefaultMetrics({ register: registry })
   addLogMetric(registry)

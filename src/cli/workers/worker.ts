@@ -4,13 +4,11 @@
  */
 import type { Config } from '../../../schemas/options.ts'
 import { ConfigError } from '../../config-errors.ts'
-import { splitConfig } from '../../config/load.ts'
+import { type ConfiguredGrants, splitConfig } from '../../config/load.ts'
+import { listen } from '../../server/listen.ts'
 import { createServer, type Server } from '../../server/server.ts'
 import { onReload, requestReload } from '../signals.ts'
-import {
-  tuneGarbageCollection, listen, createWorkerShutdown, leaveSignalsToPrimary, reloadServer,
-  type ConfiguredGrants
-} from '../start-server.ts'
+import { tuneGarbageCollection, createWorkerShutdown, leaveSignalsToPrimary, reloadServer } from '../start-server.ts'
 import { silenceSqliteWarning } from '../commands.ts'
 import type { ToPrimary, ToWorker } from './workers.ts'
 

@@ -10,10 +10,12 @@ import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
 import { forwardStderr } from '../../child-stderr.ts'
 import { ConfigError } from '../../config-errors.ts'
-import { type ServerSettings, divideConfig } from '../../config/load.ts'
-import { createMetricsApp } from '../../server/metrics-app.ts'
+import {
+  type ConfiguredGrants, divideConfig, partGrants, type ReadGrants, type ServerSettings
+} from '../../config/load.ts'
+import { createMetricsApp, listen } from '../../server/listen.ts'
 import { createLog, type LogStream, openLogStream } from '../../telemetry/log.ts'
-import { type ConfiguredGrants, type ReadGrants, type Started, listen } from '../start-server.ts'
+import type { Started } from '../start-server.ts'
 import { onReload } from '../signals.ts'
 import { type MeasuredWorker, type Snapshot, WorkerMetrics } from './worker-metrics.ts'
 
@@ -160,7 +162,9 @@ export class Workers {
 
   /** Makes each worker read its certificate, catalogs and token file again, and use these tokens and roles. */
   reload (grants: ConfiguredGrants | undefined): void {
-    for (const slot of this.#slots) if (grants !== undefined) slot.config = withGrants(slot.config, grants)
+    for (const slot of grants === undefined ? [] : this.#slots) {
+      slot.config = { ...partGrants(slot.config).others, ...grants }
+    }
     for (const { worker } of this.#running()) tell(worker, { kind: 'reload', grants })
   }
 
@@ -279,13 +283,6 @@ export class Workers {
   #endIfNoneRuns (): void {
     if (this.#running().length === 0) this.#stopped.resolve()
   }
-}
-
-function withGrants (
-  { tokens: _tokens, roles: _roles, requests: _requests, ...config }: Config,
-  grants: ConfiguredGrants
-): Config {
-  return { ...config, ...grants }
 }
 
 /** Writes whole lines, so that lines of several workers do not mix. */
