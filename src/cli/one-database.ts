@@ -49,9 +49,14 @@ export function describeConnectProblem (error: unknown): string {
 /** The wait is longer than the time limit for connecting, so that connection errors are reported. */
 const ONE_CONNECTION = { size: 1, queue: 1, wait: 60_000 }
 
-/** Opens a database for one command, which must close it. @throws ConfigError if a SQLite file cannot be opened */
-export function openOnce (config: DatabaseConfig): Promise<Dialect> {
-  return openDialect({ ...config, pool: ONE_CONNECTION })
+/** Opens a database for one use. @throws ConfigError if a SQLite file cannot be opened */
+export async function withDialect<T> (config: DatabaseConfig, use: (dialect: Dialect) => Promise<T>): Promise<T> {
+  const dialect = await openDialect({ ...config, pool: ONE_CONNECTION })
+  try {
+    return await use(dialect)
+  } finally {
+    await dialect.close()
+  }
 }
 
 /**
@@ -142,15 +147,10 @@ function findRole (name: string, { roles }: Settings): Grant {
 
 /** @throws ConfigError if the database does not answer */
 export async function readCatalog (config: DatabaseConfig): Promise<Catalog> {
-  const dialect = await openOnce(config)
   const refuse = (error: unknown): never => {
     throw new ConfigError([`databases.${config.name}: ${describeConnectProblem(error)}`])
   }
-  try {
-    return createCatalog(await dialect.introspect().catch(refuse), Date.now())
-  } finally {
-    await dialect.close()
-  }
+  return createCatalog(await withDialect(config, (dialect) => dialect.introspect().catch(refuse)), Date.now())
 }
 
 // The grant of commands that read and write rows themselves: the grant of a token or a role of the configuration, or

@@ -6,20 +6,18 @@ import { findMisfit, findRefusal, type Fitting } from '../../named/fit.ts'
 import { Parameter } from '../../named/places.ts'
 import { describeMisfit } from '../../named/refusals.ts'
 import type { RequestLimits } from '../../plan/limits.ts'
-import type { Denied, TableUse } from '../../dialects/dialect.ts'
-import { describeDenied } from './check-privileges.ts'
-import { about, findings, type Findings, type Granted, listNames } from './findings.ts'
+import type { Denied, Dialect, TableUse } from '../../dialects/dialect.ts'
+import { about, describeDenied, findings, type Findings, type Granted, listNames } from './findings.ts'
 
 /** `requests`: of the database of this catalog. */
 export async function checkRequests (
+  dialect: Dialect,
   requests: readonly NamedRequest[],
-  { catalog, grants, limits, prefix, findDenied }: {
+  { catalog, grants, limits, prefix }: {
     readonly catalog: Catalog
     readonly grants: readonly Granted[]
     readonly limits: RequestLimits
     readonly prefix: string
-    /** What the database account may not do. */
-    readonly findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
   }
 ): Promise<Findings> {
   const all: Findings[] = []
@@ -40,7 +38,7 @@ export async function checkRequests (
       ...findings('error', [
         misfit !== undefined && `does not fit its tables: ${describeMisfit(request, misfit)}`,
         ...misfit === undefined ? callers.map(describeRefusal(request, { catalog, limits })) : [],
-        ...misfit === undefined ? await findDeniedWrites(writesOf(request), findDenied) : []
+        ...misfit === undefined ? await findDeniedWrites(dialect, writesOf(request)) : []
       ]),
       ...findings('warning', [callers.length === 0 && 'nobody may call it'])
     ]))
@@ -49,14 +47,11 @@ export async function checkRequests (
 }
 
 /** Names the columns, of which the account may write others. */
-async function findDeniedWrites (
-  uses: readonly TableUse[],
-  findDenied: (uses: readonly TableUse[]) => Promise<Denied[]>
-): Promise<string[]> {
+async function findDeniedWrites (dialect: Dialect, uses: readonly TableUse[]): Promise<string[]> {
   const denied: Denied[] = []
   for (const use of uses) {
     const all = use.columns.length === 0 ? {} : { columns: use.columns }
-    denied.push(...(await findDenied([use])).map((each) => ({ ...all, ...each })))
+    denied.push(...(await dialect.findDenied([use])).map((each) => ({ ...all, ...each })))
   }
   return [...new Set(describeDenied(denied))]
 }

@@ -1,5 +1,6 @@
 import type { Grant } from '../../access/grant.ts'
 import type { Settings } from '../../config/settings.ts'
+import type { Denied } from '../../dialects/dialect.ts'
 
 /** Kinds of findings, in the order in which they are printed. */
 const KINDS = ['line', 'error', 'warning', 'enough', 'note'] as const
@@ -40,6 +41,24 @@ export function listNames (names: readonly string[]): string {
   return names.slice(0, MAX_NAMES).map((name) => `"${name}"`).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
+export function describeDenied (denied: readonly Denied[]): string[] {
+  const whole = denied.filter(({ columns, reason }) => columns === undefined && reason === undefined)
+  const verbs = Map.groupBy(whole, ({ table }) => table)
+  const tables = Map.groupBy(verbs, ([, uses]) => uses.map(({ verb }) => verb.toUpperCase()).join(', '))
+  return [
+    ...Array.from(
+      tables,
+      ([privileges, list]) => `the database account lacks ${privileges} on ${listNames(list.map(([table]) => table))}`
+    ),
+    ...denied.flatMap(({ table, verb, columns, reason }) => {
+      if (reason !== undefined) return [`"${table}" cannot be read (${reason})`]
+      return columns === undefined
+        ? []
+        : [`the database account lacks ${verb.toUpperCase()} on ${listNames(columns)} of "${table}"`]
+    })
+  ]
+}
+
 export interface Granted {
   /** `token "reports"`. */
   readonly label: string
@@ -50,10 +69,7 @@ export interface Granted {
   readonly isOfRequests?: true
 }
 
-type Configured =
-  Pick<Settings, 'tokens' | 'tokenFile' | 'roles' | 'jwt'> & Partial<Pick<Settings, 'requestRoles'>>
-
-export function listGrants ({ tokens, tokenFile, roles, requestRoles }: Configured): Granted[] {
+export function listGrants ({ tokens, tokenFile, roles, requestRoles }: Settings): Granted[] {
   return [
     ...[...tokens, ...(tokenFile?.tokens ?? [])].map(({ grant }): Granted => ({
       label: `token "${grant.name}"`,
@@ -61,16 +77,16 @@ export function listGrants ({ tokens, tokenFile, roles, requestRoles }: Configur
       knowsClaims: true
     })),
     ...Array.from(roles, ([name, grant]): Granted => ({ label: `role "${name}"`, grant, knowsClaims: false })),
-    ...Array.from(requestRoles ?? [], ([name, grant]): Granted =>
+    ...Array.from(requestRoles, ([name, grant]): Granted =>
       ({ label: `role "${name}"`, grant, knowsClaims: false, isOfRequests: true }))
   ]
 }
 
 /** Checks whether anybody can send requests, and which tokens have expired. */
-export function checkTokens ({ tokens, tokenFile, roles, jwt }: Configured, now = Date.now()): Findings {
+export function checkTokens ({ tokens, tokenFile, roles, jwt }: Settings): Findings {
   const all = [...tokens, ...tokenFile?.tokens ?? []]
   const expired = all.flatMap(({ grant, expiresAt = Infinity }) =>
-    expiresAt <= now ? [`token "${grant.name}": has expired at ${new Date(expiresAt).toISOString()}`] : []
+    expiresAt <= Date.now() ? [`token "${grant.name}": has expired at ${new Date(expiresAt).toISOString()}`] : []
   )
   return findings('warning', [
     ...(all.length === 0 && jwt.length === 0 ? ['no token is configured, so all requests are refused'] : expired),
