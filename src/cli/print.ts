@@ -150,7 +150,7 @@ function writeTable ({ name, table, verbs }: VisibleTable & { readonly name: str
     (column) => table.columns.has(column.name) || insertable.has(column) || updatable.has(column)
   )
   const lines = columns.map((column) => {
-    const taken = typeOf(takenSchema(column))
+    const taken = typeOf(takenSchema(column, 'insert'))
     const shown = table.columns.has(column.name)
       ? `${typeOf(shownSchema(column))}${column.invisible === true ? ' | undefined' : ''}`
       : 'never'

@@ -67,25 +67,18 @@ export async function executeAs (
      * Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY …
      */
     readonly readBody: () => Body
-    readonly consistency?: {
-      readonly asked: unknown
-      /** The header or field that asks for it, in messages. */ readonly source: string
-    }
+    /** `source`: the header or field that asks for it, in messages. */
+    readonly consistency: { readonly asked: unknown, readonly source: string }
   }
 ): Promise<Handled> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()
-  const asked = readConsistency(body.verb, consistency?.source ?? '', consistency?.asked)
-  return await handle({ ...options, access, body, limits, consistency: asked })
+  const { source, asked } = consistency
+  return await handle({ ...options, access, body, limits, consistency: readConsistency(body.verb, source, asked) })
 }
 
 const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
-  'database',
-  'table',
-  'body',
-  'grant',
-  'bigints',
-  'consistency'
+  'database', 'table', 'body', 'grant', 'bigints', 'consistency'
 ])
 
 /** Returns `data` of the response. */
@@ -94,12 +87,7 @@ export async function execute (inProcess: InProcess, request: ExecuteRequest): P
   return await executeWith(toCallGrant(request.grant), inProcess, request)
 }
 
-export interface NamedOptions {
-  grant: CallGrant
-  /** Type of integers beyond 2^53 in the result; `bigint` if omitted. */
-  bigints?: Bigints
-  consistency?: unknown
-}
+export type NamedOptions = Pick<ExecuteRequest, 'grant' | 'bigints' | 'consistency'>
 
 const NAMED_OPTIONS: ReadonlySet<string> = new Set<keyof NamedOptions>(['grant', 'bigints', 'consistency'])
 

@@ -155,30 +155,19 @@ function describeTable (
   catalog: Catalog,
   names: readonly string[] | undefined
 ): object {
-  const {
-    grant,
-    database: { name: database },
-    tableName
-  } = access
+  const { grant, database: { name: database }, tableName } = access
   const visible = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
-  if (visible === undefined) {
-    throw unseenTable({ grant, database, catalog }, tableName)
-  }
+  if (visible === undefined) throw unseenTable({ grant, database, catalog }, tableName)
   const { table, verbs } = visible
   const { name, kind, comment, primaryKey, uniqueKeys } = table
-  const writable = {
-    insert: verbs.includes('insert') ? writableColumns(table, 'insert') : [],
-    update: verbs.includes('update') ? writableColumns(table, 'update') : []
-  }
-  const unseen = [...new Set([...writable.insert, ...writable.update])].filter(
-    (column) => !table.columns.has(column.name)
+  const [inserted, updated] = (['insert', 'update'] as const).map((verb) =>
+    verbs.includes(verb) ? writableColumns(table, verb) : []) as [Column[], Column[]]
+  const limited = limitedTo(table, updated)
+  const unseen = new Map(
+    [...inserted, ...updated].filter(({ name }) => !table.columns.has(name)).map((column) => [column.name, column])
   )
-  const unseenNames = new Map(unseen.map((column) => [column.name, column]))
-  const columns =
-    names === undefined
-      ? table.columnList
-      : names.flatMap((each, index) => (unseenNames.has(each) ? [] : getColumn(table, each, ['columns', index])))
-  const writeOnly = names === undefined ? unseen : names.flatMap((each) => unseenNames.get(each) ?? [])
+  const columns = names?.flatMap((each, index) => unseen.has(each) ? [] : getColumn(table, each, ['columns', index]))
+  const writeOnly = names?.flatMap((each) => unseen.get(each) ?? []) ?? [...unseen.values()]
   const searches = indexesOfWords(table).map(({ parts }) => parts.map(({ column }) => column))
   return {
     database,
@@ -186,19 +175,18 @@ function describeTable (
     kind,
     comment,
     verbs,
-    ...describeColumns(columns),
+    ...describeColumns(columns ?? table.columnList),
     ...(writeOnly.length > 0 && { writeOnlyColumns: describeColumns(writeOnly).columns }),
     primaryKey,
     uniqueKeys: uniqueKeys.map((key) => key.columns),
     ...(searches.length > 0 && { search: searches }),
     ...(verbs.includes('insert') && {
       insert: {
-        required: writable.insert.filter((column) => !isOptional(table, column)).map((column) => column.name),
-        ...limitedTo(table, writable.insert)
+        required: inserted.filter((column) => !isOptional(table, column)).map((column) => column.name),
+        ...limitedTo(table, inserted)
       }
     }),
-    ...(verbs.includes('update') &&
-      limitedTo(table, writable.update).columns !== undefined && { update: limitedTo(table, writable.update) }),
+    ...(verbs.includes('update') && limited.columns !== undefined && { update: limited }),
     // also to tables that no tool reads by itself, because filters and members do
     relations: visibleTables(catalog, grant, database).flatMap((other) => relationsTo(table, other))
   }
@@ -238,11 +226,9 @@ const LIST_ARGUMENTS = Type.Object({
   ], { description: '"next" of the page before.' }))
 }, closed)
 
-interface Listed {
+interface Listed extends Pick<Table, 'kind' | 'comment'> {
   readonly database: string
   readonly table: string
-  readonly kind: 'table' | 'view'
-  readonly comment: string
   readonly verbs: readonly string[]
 }
 

@@ -8,7 +8,7 @@ import { inPieces, type LongWork, PART } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Schema } from '../openapi/value-schema.ts'
 import { TOOLS } from '../named/definition.ts'
-import { logRefusal } from '../telemetry/record.ts'
+import { logRefusal, type RequestRecord } from '../telemetry/record.ts'
 import { createDescribeTable, createListTables } from './describe-table.ts'
 import { findNamedTool, namedTools } from './named-tools.ts'
 import { createRowTools, INSTRUCTIONS } from './row-tools.ts'
@@ -34,10 +34,7 @@ type ToolResult = {
 }
 
 export interface Tools {
-  /**
-   * The tools that the caller may use on any table. Other requests run between those of many named
-   * requests.
-   */
+  /** The tools that the caller may use on any table. Other requests run between those of many named requests. */
   list (grant: Grant): Promise<ToolDescription[]>
   /** Whether there is a tool that the caller may call: others do not learn that there is a named request. */
   has (name: string, grant: () => Grant): boolean
@@ -61,7 +58,7 @@ export function createTools (options: ToolOptions): Tools {
     has: (name, grant) => tools.has(name) || findNamedTool(options, name, grant()) !== undefined,
     async call (name, args, { grant, ...principal }) {
       const { record, log, requestId } = principal
-      note(options, principal, name, args)
+      if (record != null) note(options, record, name, args)
       try {
         const caller = grant()
         return toResult(await find(name, caller).run(args, { ...principal, grant: caller }))
@@ -104,15 +101,13 @@ const describe = (
 /** Records the names of a call, but only if the service knows them, because the caller chooses them. */
 function note (
   { databases, verbs }: ToolOptions,
-  { record }: Omit<Principal, 'grant'>,
+  record: RequestRecord,
   name: string,
   { database }: Arguments
 ): void {
-  if (record == null) return
   record.tool = name
   record.verb = verbs.find((verb) => verb === name) ?? ''
-  if (!TOOLS.has(name)) return
-  if (typeof database === 'string' && databases.has(database)) record.database = database
+  if (TOOLS.has(name) && typeof database === 'string' && databases.has(database)) record.database = database
 }
 
 const toResult = (text: string): ToolResult => ({

@@ -42,13 +42,10 @@ function requestExamples (table: Table, verbs: readonly Verb[]): Record<string, 
   )
 }
 
-function exampleOf ({ type }: Column): unknown {
-  return (type.schema.examples as unknown[])[0]
-}
+const exampleOf = ({ type }: Column): unknown => (type.schema.examples as unknown[])[0]
 
-function rowOf (columns: readonly Column[]): object {
-  return Object.fromEntries(columns.map((column) => [column.name, exampleOf(column)]))
-}
+const rowOf = (columns: readonly Column[]): object =>
+  Object.fromEntries(columns.map((column) => [column.name, exampleOf(column)]))
 
 /** The required columns; if there are none, one optional column. */
 function toInsert (table: Table): Column[] {
@@ -91,9 +88,8 @@ function filterWithoutMatch (column: Column): object {
 
 /** The suffixes of schema names. A table reserves all of them, whatever verbs the document has. */
 const ENDINGS = [
-  ...['Row', 'Column', 'Filters', 'Related', 'Counted', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict'],
-  ...['Update', 'Entry'],
-  ...['Request', 'Response', 'Member'],
+  'Row', 'Column', 'Filters', 'Related', 'Counted', 'Position', 'Aggregate', 'Part', 'Insert', 'OnConflict', 'Update',
+  'Entry', 'Request', 'Response', 'Member',
   ...['Select', 'Insert', 'Update', 'Delete'].flatMap((verb) =>
     ['Request', 'Response', 'Operation'].map((ending) => `${verb}${ending}`))
 ]

@@ -168,7 +168,7 @@ const WrongVersion = createError(
   'Tables can only be added to a document of OpenAPI 3.1: register @fastify/swagger with openapi: { openapi: "3.1.0" }'
 )
 
-type PathItem = { readonly post: Operation & { readonly tags: readonly string[] } }
+interface PathItem { readonly post: Operation }
 
 export function createAddTables ({ databases, settings }: DocumentsOptions): AddTables {
   return (given, document) => {

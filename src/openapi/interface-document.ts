@@ -88,7 +88,7 @@ export function shownInHost (prefix: string): FastifyContextConfig & {
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }
 
-export interface InterfaceDocument {
+interface InterfaceDocument {
   readonly verbs: readonly Verb[]
   /** Names of the databases that the grant may see. */
   readonly databases: readonly string[]

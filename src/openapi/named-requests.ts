@@ -7,18 +7,18 @@ import { inPieces, type LongWork, PART } from '../in-pieces.ts'
 import { methodsOf, type NamedRequests } from '../named/call.ts'
 import { type Declared, type NamedRequest, REQUESTS_PATH } from '../named/definition.ts'
 import { membersOf } from '../plan/filters/scope.ts'
-import type { Member, Plan } from '../plan/plan.ts'
+import type { Member, Plan, SelectPlan } from '../plan/plan.ts'
 import { isNow } from '../types/moment.ts'
 import { type DocumentText, Members, writeDocument } from './database-document.ts'
 import {
-  createHead, describeMethods, REFUSAL, refusalSchema, responseReferences, securitySchemes, sharedResponses
+  createHead, REFUSAL, refusalSchema, responseReferences, securitySchemes, sharedResponses, SUCCEEDED
 } from './operation.ts'
 import {
   anyOf, bare, closedObject, membersOf as unionOf, orNull, plainText, refTo, type Schema, shownSchema
 } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
-export interface DescribedParameter {
+interface DescribedParameter {
   readonly declared: Declared
   readonly schema: Schema
   readonly isRequired: boolean
@@ -26,7 +26,7 @@ export interface DescribedParameter {
   readonly isJson: boolean
 }
 
-export interface DescribedRequest {
+interface DescribedRequest {
   readonly request: NamedRequest
   readonly parameters: readonly DescribedParameter[]
   /** The schema of `data` of its response. */
@@ -106,14 +106,14 @@ function describeParameter (
 /** The position behind which a select begins. `path`: of `after`. */
 function positionOf (plans: readonly Plan[], path: ReadonlyArray<string | number>): Schema {
   const plan = plans[typeof path[1] === 'number' ? path[1] : 0]
-  return plan?.verb === 'select' ? positionSchema(plan.order.map(({ column }) => column)) : {}
+  return plan?.verb === 'select' ? positionIn(plan) : {}
 }
 
 const objectOf = (properties: ReadonlyArray<readonly [string, Schema]>): Schema =>
   closedObject(properties, { required: properties.map(([name]) => name) })
 
-const positionSchema = (columns: readonly Column[]): Schema =>
-  objectOf(columns.map((column) => [column.name, shownSchema(column)]))
+const positionIn = ({ order }: SelectPlan): Schema =>
+  objectOf(order.map(({ column }) => [column.name, shownSchema(column)]))
 
 function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
   const { data } = RESPONSES[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
@@ -143,8 +143,8 @@ function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
 /** Without what only TypeBox knows. */
 const plain = (schema: Schema): Schema => JSON.parse(JSON.stringify(schema)) as Schema
 
-const nextOf = ({ page, order }: Extract<Plan, { readonly verb: 'select' }>): Schema => page?.by === 'position'
-  ? { anyOf: [positionSchema(order.map(({ column }) => column)), { type: 'null' }] }
+const nextOf = (plan: SelectPlan): Schema => plan.page?.by === 'position'
+  ? { anyOf: [positionIn(plan), { type: 'null' }] }
   : { type: ['integer', 'null'] }
 
 const idOf = ({ table: { identity } }: Plan): Schema =>
@@ -178,7 +178,7 @@ function pathOf (described: DescribedRequest): [string, Schema] {
     tags: [REQUESTS_PATH]
   }
   const done = {
-    description: 'The request succeeded.',
+    description: SUCCEEDED,
     content: {
       'application/json': {
         schema: objectOf([['success', { type: 'boolean', enum: [true] }], ['data', data]])
@@ -228,7 +228,7 @@ function * describeNamed (
   const document = new Members()
   document.add({
     ...createHead(REQUESTS_PATH, settings),
-    tags: [{ name: REQUESTS_PATH, ...describeMethods('Requests with names and parameters.', false) }]
+    tags: [{ name: REQUESTS_PATH, description: 'Requests with names and parameters.' }]
   })
   const paths = new Members()
   for (const request of named.callable(grant)) {

@@ -11,6 +11,7 @@ import {
   unauthenticated, withDetails
 } from '../errors.ts'
 import { mediaTypeOf } from '../http/stream.ts'
+import { SEPARATORS } from '../imports/csv-parser.ts'
 import { type ImportFormat, OPTIONS } from '../imports/run-import.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
 import { pascalCase, refTo, type Schema } from './value-schema.ts'
@@ -38,17 +39,17 @@ const IMPORTS =
   `Any number of rows may also be sent as ${Object.keys(importBodies).map((type) => `\`${type}\``).join(' or ')}, ` +
   'with options in the query string.'
 
-const SCHEMAS: Readonly<Record<(typeof OPTIONS)['csv'][number], Schema>> = {
+const OPTION_SCHEMAS: Readonly<Record<(typeof OPTIONS)['csv'][number], Schema>> = {
   onConflict: { type: 'string', description: 'Columns of a unique key, separated by commas; rows that exist change.' },
   set: { type: 'string', description: 'Columns that are then updated; all others than the key if omitted.' },
   dryRun: { type: 'string', enum: ['true'], description: 'Nothing is changed.' },
   transaction: { type: 'string', enum: ['whole', 'batch'], description: 'One transaction, or one for each batch.' },
-  separator: { type: 'string', enum: [',', ';', 'tab'], description: 'Between the cells of CSV.' }
+  separator: { type: 'string', enum: [...SEPARATORS.keys()], description: 'Between the cells of CSV.' }
 }
 
 /** The options as parameters of an operation. */
 const importParameters: readonly Schema[] =
-  Object.entries(SCHEMAS).map(([name, { description, ...schema }]) => ({
+  Object.entries(OPTION_SCHEMAS).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     required: false,
@@ -56,11 +57,12 @@ const importParameters: readonly Schema[] =
     schema
   }))
 
-const OPENAPI = '3.1.0'
-
 const OK = 200
-
+export const SUCCEEDED = 'The request succeeded.'
 const REQUEST_ID_DESCRIPTION = 'Identifies the request in the log.'
+
+const header = (type: string, description: string): Schema => ({ description, schema: { type } })
+const REQUEST_ID = { 'x-request-id': header('string', REQUEST_ID_DESCRIPTION) }
 
 export interface Operation {
   readonly operationId: string
@@ -99,8 +101,8 @@ export function createPathItem ({
   refusals
 }: Operation): Schema {
   const done: Schema = {
-    description: 'The request succeeded.',
-    headers: { 'x-request-id': { description: REQUEST_ID_DESCRIPTION, schema: { type: 'string' } } },
+    description: SUCCEEDED,
+    headers: REQUEST_ID,
     content: {
       'application/json': { schema: response },
       ...Object.fromEntries(Object.entries(responseTypes).map(([type, schema]) => [type, { schema }]))
@@ -168,15 +170,12 @@ export function createOperationsItem (
 export function routeResponse (schema: Schema): Schema {
   return {
     [OK]: {
-      description: 'The request succeeded.',
+      description: SUCCEEDED,
       headers: { 'x-request-id': { type: 'string', description: REQUEST_ID_DESCRIPTION } },
       ...schema
     }
   }
 }
-
-/** Version of the interface, not of the program. */
-const VERSION = '1.0.0'
 
 const DESCRIPTION = [
   'Reads and changes rows of tables. Each table has one operation; the field `verb` of the body is select, insert, ' +
@@ -198,14 +197,15 @@ export function createHead (
   const {
     title = 'Row Query',
     description = DESCRIPTION,
-    version = VERSION,
+    // of the interface, not of the program
+    version = '1.0.0',
     license = NOT_STATED,
     contact,
     termsOfService,
     servers = [{ url: prefix === '' ? '/' : prefix }]
   } = info
   return {
-    openapi: OPENAPI,
+    openapi: '3.1.0',
     info: {
       title: database === undefined ? title : `${title}: ${database}`,
       version,
@@ -224,9 +224,7 @@ export const securitySchemes: Schema = {
   token: { type: 'http', scheme: 'bearer', description: 'A token of the service: `Authorization: Bearer <token>`.' }
 }
 
-// Error responses: one for each status, with an example of each code.
-
-// An example of each error, as clients see it.
+// Error responses: one for each status, with an example of each code as clients see it.
 
 const examples: readonly ServiceError[] = [
   errors.invalidRequest('it could not be parsed'),
@@ -303,9 +301,6 @@ export const refusalSchema: Schema = {
   }
 }
 
-const header = (type: string, description: string): Schema => ({ description, schema: { type } })
-
-const REQUEST_ID = { 'x-request-id': header('string', REQUEST_ID_DESCRIPTION) }
 const RETRY_AFTER = { 'Retry-After': header('integer', 'Seconds to wait before a retry.') }
 
 const headers = new Map<string, Schema>([
@@ -331,24 +326,19 @@ function nameOf (status: number): string {
 
 /** Responses by status. `schema`: the schema of an error response, or a reference to it. */
 export function errorResponses (schema: Schema): Record<string, Schema> {
-  return Object.fromEntries([...examplesByStatus].map(([status, errors]) => {
-    return [
-      status,
-      {
-        description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
-        headers: headersOf(errors[0] as ServiceError),
-        content: {
-          'application/json': {
-            schema,
-            examples: Object.fromEntries(errors.map((error) => [error.code, { value: toErrorBody(error) }]))
-          }
-        }
+  return Object.fromEntries([...examplesByStatus].map(([status, errors]) => [status, {
+    description: `${STATUS_CODES[status]}: ${errors.map(({ code }) => code).join(', ')}`,
+    headers: headersOf(errors[0] as ServiceError),
+    content: {
+      'application/json': {
+        schema,
+        examples: Object.fromEntries(errors.map((error) => [error.code, { value: toErrorBody(error) }]))
       }
-    ]
-  }))
+    }
+  }]))
 }
 
-/** Creates the responses by name, for `components.responses`. */
+/** For `components.responses`. */
 export function sharedResponses (schema: Schema): Record<string, Schema> {
   return Object.fromEntries(
     Object.entries(errorResponses(schema)).map(([status, response]) => [nameOf(Number(status)), response])

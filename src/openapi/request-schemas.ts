@@ -57,8 +57,9 @@ export const requestOfAny = (verb: Verb): Schema => fieldsObject(BODIES[verb], v
 /** Without fields that are of no use for the table: some need a unique key, and some types cannot be grouped. */
 function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: Verb): Own {
   const column = refTo(`${name}Column`)
-  const row = refTo(`${name}Insert`)
-  const entry = refTo(`${name}Entry`)
+  const ofVerb = ownOfVerb(verb, verbs)
+  const listOf = (ending: string): Schema =>
+    ({ type: 'array', items: refTo(name + ending), minItems: 1, maxItems: MAX_ROWS })
   const keys = keyColumnsOf(table).map((each) => each.name)
   const groups = sortable(table).map((each) => each.name)
   const parts = [...hasParts(table) ? [refTo(`${name}Part`)] : [], ...hasMembers ? [refTo(MEMBER_COLUMN)] : []]
@@ -66,10 +67,10 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
     table: { enum: [table.name] },
     data:
       verb === 'insert'
-        ? { anyOf: [row, { type: 'array', items: row, minItems: 1, maxItems: MAX_ROWS }] }
+        ? { anyOf: [refTo(`${name}Insert`), listOf('Insert')] }
         : keys.length === 0
           ? refTo(`${name}Update`)
-          : { anyOf: [refTo(`${name}Update`), { type: 'array', items: entry, minItems: 1, maxItems: MAX_ROWS }] },
+          : { anyOf: [refTo(`${name}Update`), listOf('Entry')] },
     key: keys.length === 0 ? undefined : { items: { type: 'string', enum: keys } },
     columns: { items: column },
     groupBy:
@@ -89,8 +90,9 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
     },
     after: hasPositions(table) ? { anyOf: [refTo(`${name}Position`), { type: 'null' }] } : undefined,
     offset: { maximum: limits.offset },
-    onConflict: hasConflicts(table) ? refTo(`${name}OnConflict`) : undefined,
-    ...!hasConflicts(table) && { outcomes: undefined },
+    ...(hasConflicts(table)
+      ? { onConflict: refTo(`${name}OnConflict`) }
+      : { onConflict: undefined, outcomes: undefined }),
     include: hasMembers ? refTo(INCLUDE) : undefined,
     returning:
       verb === 'update' && rowKeysOf(table).length === 0
@@ -100,8 +102,8 @@ function ownOfTable ({ name, table, verbs, limits, hasMembers }: Subject, verb: 
               { type: 'array', items: column, minItems: 1, uniqueItems: true }, { type: 'string', enum: ['*'] }
             ]
           },
-    ...ownOfVerb(verb, verbs),
-    filters: { ...refTo(`${name}Filters`), ...ownOfVerb(verb, verbs)['filters'] }
+    ...ofVerb,
+    filters: { ...refTo(`${name}Filters`), ...ofVerb['filters'] }
   }
 }
 

@@ -49,7 +49,8 @@ export function rowSchemas (subject: Subject, filters: FilterSchemas, names: Nam
 function updateSchemas ({ name, table }: Subject): Schemas {
   const updatable = writableColumns(table, 'update')
   const changes = updatable.map((column) => [column.name, changeSchema(column, 'update')] as const)
-  const [keys, others] = [keyColumnsOf(table), keyColumnsOf(table).filter((column) => !updatable.includes(column))]
+  const keys = keyColumnsOf(table)
+  const others = keys.filter((column) => !updatable.includes(column))
   const entry = others.length === 0
     ? refTo(`${name}Update`)
     : closedObject([...changes, ...others.map((column) => [column.name, shownSchema(column)] as const)])
@@ -69,9 +70,8 @@ export const keyColumnsOf = (table: Table): Column[] => {
 function rowSchema ({ table, verbs, isVisible, hasMembers }: Subject, columns: readonly Column[]): Schema {
   const foreignKeys = table.foreignKeys.filter(isVisible)
   const references = new Map(
-    foreignKeys
-      .filter((key) => key.columns.length === 1)
-      .map((key) => [key.columns[0], { table: key.referencedTable, column: key.referencedColumns[0] }])
+    foreignKeys.filter(({ columns }) => columns.length === 1).map((key) =>
+      [key.columns[0], { table: key.referencedTable, column: key.referencedColumns[0] }])
   )
   const { additionalProperties, ...open } = closedObject(
     columns.map((column) => [
@@ -196,13 +196,8 @@ function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined 
   // a list of one column, or of the columns of another key
   const sorted = ({ columns }: { readonly columns: readonly string[] }): string =>
     columns.length === 1 ? '' : [...columns].sort().join('\0')
-  const choices = [...Map.groupBy(keys, sorted).values()].map((same) => ({
-    type: 'array',
-    items: { type: 'string', enum: [...new Set(same.flatMap(({ columns }) => columns))] },
-    minItems: same[0]?.columns.length,
-    maxItems: same[0]?.columns.length,
-    uniqueItems: true
-  }))
+  const choices = [...Map.groupBy(keys, sorted).values()].map((same) =>
+    listOf([...new Set(same.flatMap(({ columns }) => columns))], same[0]?.columns.length))
   const listed = keys.map(({ columns }) => columns.map((column) => `"${column}"`).join(', ')).join('; or ')
   const updatable = verbs.includes('update') ? namesOf(writableColumns(table, 'update')) : []
   const set =
@@ -229,6 +224,10 @@ function onConflictSchema ({ name, table, verbs }: Subject): Schema | undefined 
   )
 }
 
+/** A list of so many of these names. */
+const listOf = (names: readonly string[], length: number | undefined): Schema =>
+  ({ type: 'array', items: { type: 'string', enum: names }, minItems: length, maxItems: length, uniqueItems: true })
+
 const onConflict = FIELDS.onConflict.in.insert
 
 /** Whether there can be conflicts, which need a unique key. */
@@ -251,14 +250,12 @@ function functionsOf (
   })
 }
 
-/** One part of time and its column. */
 function partSchema (columns: readonly Column[]): Schema {
   const { minProperties, maxProperties, description } = PartSchema
   const parts = functionsOf(PartSchema, columns, (name, { type }) => type.parts?.has(name) === true)
   return closedObject(parts, { minProperties, maxProperties, description })
 }
 
-/** One function and its column, and filters. */
 function aggregateSchema (name: string, columns: readonly Column[]): Schema {
   const { properties: { filters }, minProperties, maxProperties, description } = AggregateSchema
   const calls = functionsOf(AggregateSchema, columns, (call, { type }) => findAggregate(call, type) !== undefined)
@@ -272,18 +269,16 @@ export const hasPositions = (table: Table): boolean => findPageKey(table) !== un
 function positionSchema (table: Table): Schema | undefined {
   const key = findPageKey(table)
   return key && closedObject(
-    sortable(table).filter(isPageable).map((column) => [column.name, placeSchema(column)]),
+    sortable(table).filter(isPageable).map((column) => {
+      // the value may be one that no client may write
+      const { pattern } = column.type.positions ?? {}
+      return [column.name, { ...bare(shownSchema(column)), ...(pattern !== undefined && { pattern }) }]
+    }),
     {
       required: namesOf(key),
       description: 'A position between two rows: a value for each column of the order, the key among them.'
     }
   )
-}
-
-/** A value of a position, which may be one that no client may write. */
-function placeSchema (column: Column): Schema {
-  const { pattern } = column.type.positions ?? {}
-  return { ...bare(shownSchema(column)), ...pattern !== undefined && { pattern } }
 }
 
 // Filters. Columns with the same bounds share one schema.
@@ -316,13 +311,8 @@ export const OTHER_COLUMN = 'OtherColumn'
 
 /** `$match`: the columns of one full-text index, in any order; undefined if the table shows none. */
 function searchSchema (columns: readonly Column[], table: Table): Schema | undefined {
-  const choices = indexesOfWords(table).map(({ parts }) => ({
-    type: 'array',
-    items: { type: 'string', enum: namesOf(columns).filter((name) => parts.some(({ column }) => column === name)) },
-    minItems: parts.length,
-    maxItems: parts.length,
-    uniqueItems: true
-  }))
+  const choices = indexesOfWords(table).map(({ parts }) =>
+    listOf(namesOf(columns).filter((name) => parts.some(({ column }) => column === name)), parts.length))
   if (choices.length === 0) return undefined
   const modes = traitsOf(table).hasBooleanSearch ? MATCH_MODES : MATCH_MODES.filter((mode) => mode !== 'boolean')
   return closedObject([
@@ -373,7 +363,7 @@ function filtersSchema (
   ])
 }
 
-export interface FilterSchemas {
+interface FilterSchemas {
   /** A reference to the filter schema. `ownName`: names one that is not shared. */
   refTo (column: Column, ownName: () => string): Schema
   /** All schemas that were referenced, by name. */

@@ -75,10 +75,11 @@ export const DEFAULT_FORM: Schema = {
 export const hasDefault = ({ optional, autoIncrement }: Column): boolean => optional && !autoIncrement
 const MERGE = { required: ['$merge'], properties: { $merge: { type: 'object' } }, maxProperties: 1 }
 
-export function takenSchema (column: Column, verb?: Verb): Schema {
+/** What a write accepts for the column. */
+export function takenSchema (column: Column, verb: 'insert' | 'update'): Schema {
   const schema = ownSchema(column)
   if (column.type.holdsJson !== true) return schema
-  if (verb !== 'update') return { ...schema, ...notLikeOperator(EQUAL) }
+  if (verb === 'insert') return { ...schema, ...notLikeOperator(EQUAL) }
   return { ...schema, ...notLikeOperator(EQUAL, MERGE, ...hasDefault(column) ? [DEFAULT_FORM] : []) }
 }
 

@@ -61,7 +61,7 @@ const verbsIn = (permissions: ReadonlySet<Verb>): Verb[] => VERBS.filter((verb) 
 export const EVERYTHING: Grant = createGrant('everything', { permissions: VERBS, requests: '*' })
 
 /** A table whose rows are related to another table's by only one relation, so that `on` can be omitted. */
-export interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
+interface RelatedTable { readonly other: Table, readonly on: readonly Pair[] }
 
 /** For each table with foreign keys from or to others: the related tables from which the caller may select. */
 export function findRelatedTables (tables: readonly VisibleTable[]): ReadonlyMap<Table, readonly RelatedTable[]> {
