@@ -163,12 +163,14 @@ function queryOf (parameters: object): string {
     if (values.length === 0 || values.includes(null)) {
       throw new RowQueryError('INVALID_BODY', `"${name}" has a value that a query string does not have`)
     }
-    return values.map((each) =>
-      `${encodeURIComponent(name)}=${encodeURIComponent(typeof each === 'string' ? each : writeJson(each))}`
-    )
+    return values.map((each) => [name, typeof each === 'string' ? each : writeJson(each)] as const)
   })
-  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+  return toQuery(pairs)
 }
+
+const toQuery = (pairs: ReadonlyArray<readonly [string, string]>): string => pairs.length === 0
+  ? ''
+  : `?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`
 
 // The methods of a database.
 
@@ -234,10 +236,8 @@ class SourceUpload implements Other {
   constructor (source: AsyncIterable<unknown> | Iterable<unknown>, type: string, options: object) {
     this.#source = source
     this.type = type
-    const query = Object.entries(options)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
-    this.query = query.length === 0 ? '' : `?${query.join('&')}`
+    this.query = toQuery(Object.entries(options).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)] as const]))
   }
 
   readonly stream = (): ReadableStream<Uint8Array> => {

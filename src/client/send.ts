@@ -53,7 +53,7 @@ interface Envelope {
 }
 
 /** Returns `data` of a successful response, and otherwise the error (not thrown). */
-function readAnswer ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
+function readResponse ({ status, headers }: Response, text: string, toLarge: (digits: string) => unknown): unknown {
   let envelope: Envelope | undefined
   try {
     envelope = parseJson(text, toLarge) as Envelope
@@ -201,12 +201,12 @@ export function createSend (
             ? { ...init, method, body: text ?? null }
             : { ...init, method, body: stream(), duplex: 'half' } as RequestInit
         )
-        if (!isStream || !response.ok) return readAnswer(response, await response.text(), toLarge)
+        if (!isStream || !response.ok) return readResponse(response, await response.text(), toLarge)
         isReading = response.headers.get('content-type')?.startsWith(NDJSON) === true
         if (isReading) return readRows(response, toLarge, { signal: aborted, forget })
         // a proxy that speaks HTTP/1.0 gets JSON, which has no end that shows that it is whole
         await response.body?.cancel()
-        return readAnswer(response, '', toLarge)
+        return readResponse(response, '', toLarge)
       } catch (cause) {
         return connectionFailed(cause)
       }
@@ -279,8 +279,6 @@ function createHeaders (
     throw new RowQueryError('INVALID_HEADER', 'The token or a header has an invalid character')
   }
 }
-
-/** The options of the client and of a request. */
 
 /** The options of sending requests. */
 export interface SendOptions {

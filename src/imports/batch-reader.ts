@@ -77,7 +77,7 @@ export class BatchReader<Row = unknown> {
     this.#parser = parser
     this.#limits = limits
     this.#batch = this.#newBatch()
-    stream.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError).on('close', this.#onClose)
+    stream.on('data', this.#onData).on('end', this.#onEnd).on('error', this.fail).on('close', this.#onClose)
     stream.pause()
   }
 
@@ -101,11 +101,13 @@ export class BatchReader<Row = unknown> {
   }
 
   /** Postpones the time limit: bytes have arrived that are not decompressed yet. */
-  readonly noteProgress = (): void => { this.#timer?.refresh() }
+  noteProgress (): void {
+    this.#timer?.refresh()
+  }
 
   #detach (): void {
     const stream = this.#stream
-    stream.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError).off('close', this.#onClose)
+    stream.off('data', this.#onData).off('end', this.#onEnd).off('error', this.fail).off('close', this.#onClose)
     stream.on('error', () => {})
     stream.pause()
     clearTimeout(this.#smallTimer)
@@ -162,8 +164,6 @@ export class BatchReader<Row = unknown> {
     this.#flush()
   }
 
-  readonly #onError = (error: Error): void => this.fail(error)
-
   readonly #onClose = (): void => {
     if (!this.#hasEnded) this.fail(bodyIncomplete())
   }
@@ -191,15 +191,10 @@ export class BatchReader<Row = unknown> {
     try {
       const batch = this.#parseBatch()
       if (batch !== undefined) this.#settle((waiter) => waiter.resolve(batch))
-      else if (this.#isComplete) this.#settle((waiter) => waiter.resolve(undefined))
+      else if (this.#isParsed && this.#batch.rows.length === 0) this.#settle((waiter) => waiter.resolve(undefined))
     } catch (error) {
       this.fail(error)
     }
-  }
-
-  /** Everything has been parsed and passed on. */
-  get #isComplete (): boolean {
-    return this.#isParsed && this.#batch.rows.length === 0
   }
 
   #parseBatch (): Batch<Row> | undefined {
@@ -249,8 +244,8 @@ export class BatchReader<Row = unknown> {
     this.#rowSize = 0
     if (rowLine < (this.#limits.fromLine ?? 1)) return undefined
     if (this.#count >= this.#limits.rows) throw this.#tooLarge('The body', this.#limits.rows, 'rows')
-    let full: Batch<Row> | undefined
-    if (this.#batch.rows.length > 0 && this.#batch.size + size > MAX_BYTES) full = this.#takeBatch()
+    const isFull = this.#batch.rows.length > 0 && this.#batch.size + size > MAX_BYTES
+    const full = isFull ? this.#takeBatch() : undefined
     const batch = this.#batch
     batch.rows.push(row)
     batch.lines.push(rowLine)

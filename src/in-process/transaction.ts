@@ -18,13 +18,17 @@ import type {
 
 // The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.
 
-interface Request<T, B, N> {
+/** Options of a call with a bound grant. */
+interface BoundOptions<N> {
+  /** Type of integers beyond 2^53 in the result; `bigint` if omitted, which `JSON.stringify` does not accept. */
+  bigints?: N
+}
+
+interface Request<T, B, N> extends BoundOptions<N> {
   table: T
   body: B
   /** Permissions of the request, as in the configuration of a token. */
   grant: CallGrant
-  /** Type of integers beyond 2^53 in the result; `bigint` if omitted, which `JSON.stringify` does not accept. */
-  bigints?: N
 }
 
 interface DatabaseRequest<D, B> {
@@ -61,11 +65,6 @@ export type Stream<All extends AnyDatabases> = <
   request: Request<T, Exactly<B, StreamBody<All[D], T, B>>, N> & DatabaseRequest<D, B>
 ) => AsyncGenerator<SelectResult<All[D], T, B, N>['rows'][number], void, undefined>
 
-/** Options of a call with a bound grant. */
-interface BoundOptions<N> {
-  /** Type of integers beyond 2^53 in the result; `bigint` if omitted, which `JSON.stringify` does not accept. */
-  bigints?: N
-}
 interface BoundReadOptions<N> extends BoundOptions<N> {
   /** `primary` reads from the primary, because replicas can lag behind. */
   consistency?: Consistency

@@ -72,12 +72,8 @@ function takeAway (body: object, { places }: Declared, keepsData: boolean): void
   }
 }
 
-function holderOf (body: object, path: Path): Record<string, unknown> {
-  return path.slice(0, -1).reduce((holder, step) => (holder as Record<string, object>)[step] as object, body) as Record<
-    string,
-    unknown
-  >
-}
+const holderOf = (body: object, path: Path): Record<string, unknown> =>
+  path.slice(0, -1).reduce<any>((holder, step) => holder[step], body)
 
 function withValue (tree: unknown, [step, ...rest]: Path, value: unknown): unknown {
   if (step === undefined) return value

@@ -97,10 +97,6 @@ export class NamedRequests {
     }
   }
 
-  get (name: string): NamedRequest | undefined {
-    return this.#requests.get(name)
-  }
-
   get limits (): RequestLimits {
     return this.#using.limits
   }

@@ -279,9 +279,10 @@ class Reader {
   #checkLimits (body: BodyInTransaction, path: Path): void {
     const { verb } = body
     const most = this.#known.limits.offset
-    const isLarge = verb === 'select' && typeof body.offset === 'number' && body.offset > most
+    if (verb === 'select' && typeof body.offset === 'number' && body.offset > most) {
+      this.#refuse([...path, 'offset'], `must be from 0 to ${most}`)
+    }
     const needsFilters = verb === 'delete' || (verb === 'update' && body.key === undefined)
-    if (isLarge) this.#refuse([...path, 'offset'], `must be from 0 to ${most}`)
     if (needsFilters && selectsAll(body.filters)) this.#refuse([...path, 'filters'], filtersRequired(verb).message)
   }
 
@@ -308,16 +309,16 @@ class Reader {
 
   #checkMaximum ({ maximum, places }: Declared, path: Path): void {
     if (maximum === undefined) return
-    const pages = places.filter(({ field }) => field === 'limit' || field === 'offset')
-    const most = Math.min(...pages.map(({ field }) => this.#mostOf(field)))
-    const least = pages.some(({ field }) => field === 'limit') ? 1 : 0
-    if (pages.length === 0) this.#refuse([...path, 'maximum'], 'is only allowed for a limit or an offset')
-    else if (maximum > most || maximum < least) {
-      this.#refuse([...path, 'maximum'], `must be from ${least} to ${most}`)
-    }
+    const fields = places.map(({ field }) => field).filter((field) => field === 'limit' || field === 'offset')
+    const most = Math.min(...fields.map((field) => this.#mostOf(field)))
+    const least = fields.includes('limit') ? 1 : 0
+    if (fields.length === 0) this.#refuse([...path, 'maximum'], 'is only allowed for a limit or an offset')
+    else if (maximum > most || maximum < least) this.#refuse([...path, 'maximum'], `must be from ${least} to ${most}`)
   }
 
-  readonly #mostOf = (field: string | undefined): number => field === 'limit' ? MAX_LIMIT : this.#known.limits.offset
+  #mostOf (field: string | undefined): number {
+    return field === 'limit' ? MAX_LIMIT : this.#known.limits.offset
+  }
 
   #checkDefault ({ isList, places, maximum }: Declared, value: unknown, path: Path): void {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {

@@ -60,7 +60,7 @@ export function readQuery (request: NamedRequest, url: string): Given {
     const value = end < 0 ? '' : decode(pair.slice(end + 1), name)
     const parameter = parameters.get(name)
     if (parameter === undefined && /[[\]]/.test(name)) throw refuse(name, 'brackets have no meaning: repeat the name')
-    if (parameter?.isList === true) (values[name] ??= [] as string[]) && (values[name] as string[]).push(value)
+    if (parameter?.isList === true) ((values[name] ??= []) as string[]).push(value)
     else if (Object.hasOwn(values, name)) throw refuse(name, 'is there twice')
     else values[name] = value
   }
@@ -78,8 +78,6 @@ function decode (text: string, name: string): string {
   throw refuse(name, 'is not percent-encoded UTF-8')
 }
 
-const MESSAGE = 'expected a whole number'
-
 /** @throws INVALID_VALUE, LIMIT_OUT_OF_RANGE, INVALID_BODY */
 export function readField (
   field: FieldOfPage,
@@ -88,9 +86,13 @@ export function readField (
   offset: number
 ): unknown {
   const wrong = (reason: string): ServiceError => at([name], valueNotAllowed(`Parameter "${name}": ${reason}`))
-  if (field === 'after') return readPosition(isText ? parse(value as string, wrong) : value, wrong)
+  if (field === 'after') {
+    const position = isText ? parse(value as string, wrong) : value
+    if (position === null || isObject(position)) return position
+    throw wrong('expected null or a position, such as "next" of a response')
+  }
   const number = toWhole(value, isText)
-  if (number === undefined) throw wrong(MESSAGE)
+  if (number === undefined) throw wrong('expected a whole number')
   const most = maximum ?? (field === 'limit' ? MAX_LIMIT : offset)
   if (field === 'limit' && (number < 1 || number > most)) {
     const error = limitOutOfRange(most)
@@ -99,11 +101,6 @@ export function readField (
   }
   if (number < 0 || number > most) throw refuse(name, `must be from 0 to ${most}`)
   return number
-}
-
-function readPosition (value: unknown, wrong: (reason: string) => ServiceError): unknown {
-  if (value !== null && !isObject(value)) throw wrong('expected null or a position, such as "next" of a response')
-  return value
 }
 
 function toWhole (value: unknown, isText: boolean): number | undefined {
@@ -171,16 +168,12 @@ export class Parameters implements StandIns {
 }
 
 function readList (given: Parameter, column: Column, path: Path, { value, isText }: Supplied): unknown[] {
-  if (!Array.isArray(value)) throw at(path, invalidValue(column.name, NO_LIST))
+  if (!Array.isArray(value)) throw at(path, invalidValue(column.name, 'expected a list of values'))
   return value.map((each, index) => readOne(given, column, [...path, index], { value: each, isText }))
 }
 
 /** `{"$now": …}` is a form in a default, and never in a call. */
 export const isNowByDefault = ({ value, isDefault }: Supplied): boolean => isDefault && isNow(value)
-
-const NO_LIST = 'expected a list of values'
-const NO_NULL = 'null is not a value here'
-const NO_TEXT = 'expected a text that is not empty'
 
 /** Reads a text by its column, as a cell of CSV. @throws INVALID_VALUE */
 function readOne (
@@ -190,8 +183,8 @@ function readOne (
   { value: given, isText }: Omit<Supplied, 'isDefault'>
 ): unknown {
   const value = isText && !isMember ? readWith((text) => readText(column, text as string), column, given, path) : given
-  if (value === null && !mayBeNull) throw at(path, invalidValue(column.name, NO_NULL))
-  if (value === '' && isPart) throw at(path, invalidValue(column.name, NO_TEXT))
+  if (value === null && !mayBeNull) throw at(path, invalidValue(column.name, 'null is not a value here'))
+  if (value === '' && isPart) throw at(path, invalidValue(column.name, 'expected a text that is not empty'))
   return value
 }
 

@@ -2,6 +2,7 @@
 import {
   COMBINATOR_FORMS, type CombinatorForm, type FilterOperator, findTooDeep, type OperandForm, OPERATORS
 } from '../../schemas/filters.ts'
+import type { Verb } from '../../schemas/grants.ts'
 import { RESPONSES } from '../../schemas/responses.ts'
 import { didYouMean, type Path } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
@@ -81,6 +82,9 @@ export const NOT_HERE = '"$param" is not allowed here'
 
 export const isParameter = (value: unknown): value is Fields => isObject(value) && Object.hasOwn(value, '$param')
 
+/** An object that is none in the place of a parameter. */
+const isFields = (value: unknown): value is Fields => isObject(value) && !isParameter(value)
+
 /** Every `$param` within a value is refused. */
 function refuseWithin (value: unknown, path: Path, finder: Pick<Finder, 'refuse'>): void {
   if (Array.isArray(value)) return value.forEach((each, index) => refuseWithin(each, [...path, index], finder))
@@ -122,14 +126,13 @@ function requireBack (value: unknown, path: Path, finder: Finder): void {
 function isDeadEnd (operation: unknown, [field, , column]: readonly string[]): boolean {
   if (!isObject(operation) || field === undefined) return false
   const { verb, columns, returning, include, groupBy, aggregates } = operation
-  const response = Object.hasOwn(RESPONSES, String(verb)) ? RESPONSES[verb as keyof typeof RESPONSES] : undefined
-  if (response === undefined) return false
-  const isRows = field === 'rows'
-  if (!Object.hasOwn(response.properties.data.properties, field)) return true
-  if (isRows && verb !== 'select' && returning === undefined) return true
+  if (!Object.hasOwn(RESPONSES, String(verb))) return false
+  if (!Object.hasOwn(RESPONSES[verb as Verb].properties.data.properties, field)) return true
+  if (field !== 'rows') return false
   const shown = verb === 'select' ? columns : returning
+  if (verb !== 'select' && shown === undefined) return true
   const isGrouped = groupBy !== undefined || aggregates !== undefined
-  return isRows && column !== undefined && Array.isArray(shown) && !isGrouped && !shown.includes(column) &&
+  return column !== undefined && Array.isArray(shown) && !isGrouped && !shown.includes(column) &&
     !(isObject(include) && Object.hasOwn(include, column))
 }
 
@@ -228,7 +231,7 @@ function readEntries (list: unknown[], path: Path, within: Within, place: Partia
 
 function readFilters (filters: unknown, path: Path, within: Within): void {
   if (filters === undefined) return
-  if (!isObject(filters) || isParameter(filters)) {
+  if (!isFields(filters)) {
     return refuseForm(filters, path, within, 'must be an object of filters')
   }
   for (const [key, value] of Object.entries(filters)) {
@@ -273,7 +276,7 @@ function readCombinator (
       return value.forEach((each, index) => readFilters(each, [...path, index], inner))
     case 'filters': return readFilters(value, path, inner)
     case 'row':
-      if (!isObject(value) || isParameter(value)) {
+      if (!isFields(value)) {
         return refuseForm(value, path, within, 'must be an object of column names and values')
       }
       for (const column of Object.keys(value)) {
@@ -282,13 +285,13 @@ function readCombinator (
       return
     case 'members':
     case 'counted':
-      if (!isObject(value) || isParameter(value)) {
+      if (!isFields(value)) {
         return refuseForm(value, path, within, 'must be an object of members')
       }
       for (const [name, member] of Object.entries(value)) readMember(name, member, [...path, name], within, false)
       return
     case 'search':
-      if (!isObject(value) || isParameter(value)) {
+      if (!isFields(value)) {
         return refuseForm(filters[key], path, within, 'must be an object of "columns" and "text"')
       }
       for (const field of Object.keys(value)) {
@@ -301,7 +304,7 @@ function readCombinator (
 }
 
 function readMember (name: string, member: unknown, path: Path, finder: Finder, mayLack: boolean): void {
-  if (!isObject(member) || isParameter(member)) return refuseWithin(member, path, finder)
+  if (!isFields(member)) return refuseWithin(member, path, finder)
   const { table = name } = member
   readFields(member, path, { ...finder, mayLack, table: String(table) })
 }
@@ -322,7 +325,7 @@ function readFields (fields: Fields, path: Path, within: Within): void {
         take(fields, field, place, { ...within, mayLack: true }, { field })
         break
       case 'include':
-        if (!isObject(value) || isParameter(value)) refuseWithin(value, place, within)
+        if (!isFields(value)) refuseWithin(value, place, within)
         else {
           for (const [name, member] of Object.entries(value)) readMember(name, member, [...place, name], within, true)
         }
@@ -337,7 +340,7 @@ function readFields (fields: Fields, path: Path, within: Within): void {
 }
 
 function readAggregates (aggregates: unknown, path: Path, within: Within): void {
-  if (!isObject(aggregates) || isParameter(aggregates)) return refuseWithin(aggregates, path, within)
+  if (!isFields(aggregates)) return refuseWithin(aggregates, path, within)
   for (const [name, call] of Object.entries(aggregates)) {
     const { filters, ...others } = isObject(call) ? call : { filters: call }
     if (isObject(call)) readFilters(filters, [...path, name, 'filters'], { ...within, mayLack: false })
@@ -356,7 +359,7 @@ export function readBody (body: Fields, path: Path, finder: Finder & { readonly 
   refuseWithin({ verb, key, onConflict, orderBy }, path, finder)
   const keys = [key, isObject(onConflict) ? onConflict['key'] : undefined].filter(Array.isArray).flat()
   const readRow = (row: unknown, rowPath: Path): void => {
-    if (!isObject(row) || isParameter(row)) return refuseWithin(row, rowPath, finder)
+    if (!isFields(row)) return refuseWithin(row, rowPath, finder)
     for (const column of Object.keys(row)) {
       const isKey = keys.includes(column)
       requireNow(row[column], [...rowPath, column], within)
