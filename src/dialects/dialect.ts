@@ -22,7 +22,7 @@ export interface RowSink {
   /** Called before the first row of each run. `columns`: the columns as the database has them now. */
   begin (columns: readonly Column[]): void
   /**
-   * A row of MySQL's text protocol (row-bytes.ts), of `count` values in `bytes` from `from` to `to`. A long row is
+   * A row of MySQL's text protocol (packets.ts), of `count` values in `bytes` from `from` to `to`. A long row is
    * taken between turns of the event loop: no other row may follow until the promise has settled. @throws
    * UNREADABLE_VALUE, or the promise rejects with it; Error if these are not exactly so many values, which only the
    * sink notices without reading them twice

@@ -1,5 +1,5 @@
 import type { Column } from '../catalog/catalog.ts'
-import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
+import { afterLength, notWhole, readLength, skipValues } from '../dialects/packets.ts'
 import { type LongWork, PART } from '../in-pieces.ts'
 import { LINE_ENDS, onOneLine } from '../json/exact-json.ts'
 import { type Cells, cellsOf, type JoinedCells, type RowCells } from '../plan/members.ts'

@@ -1,7 +1,7 @@
 /** Rows become JSON objects: from the bytes of MySQL's text protocol, or from values of a driver. */
 import type { Column } from '../catalog/catalog.ts'
 import { getOrCreate } from '../bounded-map.ts'
-import { afterLength, notWhole, readLength, skipValues } from '../dialects/row-bytes.ts'
+import { afterLength, notWhole, readLength, skipValues } from '../dialects/packets.ts'
 import { unreadableValue } from '../errors.ts'
 import { allOf, inPieces, PART, type LongWork } from '../in-pieces.ts'
 import { ValueUnreadable, type LongValue, type WireFormat, type DriverValue } from '../types/column-type.ts'

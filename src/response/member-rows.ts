@@ -4,7 +4,7 @@
  */
 import { baseTable, type Column, traitsOf } from '../catalog/catalog.ts'
 import { StaleCatalog } from '../dialects/dialect.ts'
-import { afterLength, findStarts, readLength } from '../dialects/row-bytes.ts'
+import { afterLength, findStarts, readLength } from '../dialects/packets.ts'
 import type { LongWork } from '../in-pieces.ts'
 import { parseExactJson } from '../json/exact-json.ts'
 import type { Cells, LinkCells, RowCells } from '../plan/members.ts'
@@ -23,6 +23,8 @@ const GAP_SIZE = 64
 /** Where the cells of the row in bytes begin that is being written, and where it ends. All responses share it. */
 let starts = new Uint32Array(64)
 
+const NO_LISTS: ReadonlyMap<LinkCells, RelatedLists> = new Map()
+
 type ValueAt = (cell: number) => DriverValue | null
 
 export class MemberRows extends JsonRows {
@@ -37,7 +39,7 @@ export class MemberRows extends JsonRows {
   constructor ({ row, links }: Pick<Cells, 'row' | 'links'>) {
     super(row)
     this.#row = row
-    this.lists = new Map(links.map((link) => [link, new RelatedLists(link.member)]))
+    this.lists = links.length === 0 ? NO_LISTS : new Map(links.map((link) => [link, new RelatedLists(link.member)]))
   }
 
   /** Removes the gaps after so many, and without any the values of all rows. */

@@ -4,7 +4,7 @@
  */
 import type { Column } from '../catalog/catalog.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { copyValues, valuesIn } from '../dialects/row-bytes.ts'
+import { copyValues, valuesIn } from '../dialects/packets.ts'
 import { overloaded, resultTooLarge, type ServiceError, unsupported } from '../errors.ts'
 import type { Cells } from '../plan/members.ts'
 import type { Page, SelectPlan } from '../plan/plan.ts'

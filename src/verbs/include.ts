@@ -2,7 +2,7 @@
 import type { Column } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
 import type { RowSink } from '../dialects/dialect.ts'
-import { afterLength, readLength, valuesIn } from '../dialects/row-bytes.ts'
+import { afterLength, readLength, valuesIn } from '../dialects/packets.ts'
 import { databaseUnavailable, withReason } from '../errors.ts'
 import type { Runner } from '../execute/runner.ts'
 import { cellsOf } from '../plan/members.ts'

@@ -1,6 +1,6 @@
 /** The rows of a page as bytes of MySQL's text protocol, with cells of every length. */
 import t from 'tap'
-import { copyValues, skipValues } from '../../src/dialects/row-bytes.ts'
+import { copyValues, skipValues } from '../../src/dialects/packets.ts'
 import { UNLIMITED } from '../../src/response/budget.ts'
 import { createStreamRows } from '../../src/response/csv-ndjson-rows.ts'
 import { type ResponseSink, RowCounter } from '../../src/response/response-sink.ts'

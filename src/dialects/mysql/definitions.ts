@@ -8,7 +8,7 @@ import type { Column, Table, TableFacts } from '../../catalog/catalog.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { unknownType } from '../../types/text.ts'
 import { valueClass, type ColumnDefinition } from '../../types/value-classes.ts'
-import { PacketReader } from './packets.ts'
+import { PacketReader } from '../packets.ts'
 
 export interface Definitions {
   readonly columns: readonly Column[]

@@ -71,6 +71,7 @@ export function createMysqlDialect ({
     onServer?.(server)
   }
   const toPrimary = routeOf([primary])
+  const streaming = { timeout: streamTimeout, settings: streamStatement(streamTimeout) }
   const routeToRead = (consistency: ReadOptions['consistency']): Route =>
     copies.length === 0 || consistency !== undefined ? toPrimary : routeOf(readPools())
   return {
@@ -94,7 +95,7 @@ export function createMysqlDialect ({
     read: (statement, sink, { client, consistency } = {}) =>
       runWithRetries(routeToRead(consistency), { statement, sink, client }, runStatement),
     stream: (statement, stream, { client, consistency } = {}) =>
-      runWithRetries(routeToRead(consistency), { statement, stream, client }, (run) => runStream(run, streamTimeout)),
+      runWithRetries(routeToRead(consistency), { statement, stream, client }, (run) => runStream(run, streaming)),
     write: (statement, { client } = {}) =>
       runWithRetries(toPrimary, {
         statement,
@@ -239,17 +240,17 @@ function createReplicaOrder (primary: MysqlPool, replicas: readonly MysqlPool[])
 const MOMENT = 5000
 
 /**
- * `timeout`: the limit of the stream, in milliseconds; the limit of statements applies until the first row. @throws
- * Retryable or StaleCatalog; what the sink throws
+ * `timeout`: the limit of the stream, in milliseconds; the limit of statements applies until the first row. `settings`:
+ * the statement that prepares the session. @throws Retryable or StaleCatalog; what the sink throws
  */
 async function runStream (run: Run<{
   readonly statement: Statement
   readonly client: Client | undefined
   readonly stream: PausableSink
-}>, timeout: number): Promise<StatementResult> {
+}>, { timeout, settings }: { readonly timeout: number, readonly settings: string }): Promise<StatementResult> {
   const { pool, session, options, request: { statement, client, stream } } = run
   try {
-    await within(MOMENT, send(session.connection, streamStatement(timeout)))
+    await within(MOMENT, send(session.connection, settings))
   } catch (error) {
     pool.discard(session)
     throw toFailure(error as MysqlError, { pool, session, statement, request: { client }, isStopped: false })

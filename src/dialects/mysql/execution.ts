@@ -17,7 +17,7 @@ import {
   type TransactionKind, warnsOfRest
 } from './failure.ts'
 import type { MysqlPool } from './pool.ts'
-import { type OkPacket, WriteResult } from './packets.ts'
+import { type OkPacket, WriteResult } from '../packets.ts'
 import { sendCommand, writeStatement, writeText, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'

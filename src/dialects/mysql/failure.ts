@@ -3,7 +3,7 @@ import { baseTable, type Table } from '../../catalog/catalog.ts'
 import { WITHOUT_TRANSACTIONS } from '../../sql/mysql-catalog.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { type Client, clientGone } from '../dialect.ts'
-import { IN_TRANSACTION, type OkPacket } from './packets.ts'
+import { IN_TRANSACTION, type OkPacket } from '../packets.ts'
 import { ask, send, type Session, within } from './session.ts'
 import {
   isLogOfStatements, isLost, isNotHere, isReadOnlyTransaction, type MysqlError, namedByMariadb, toServiceError,

@@ -1,17 +1,15 @@
 /** A connection to one server with the session variables that the service needs. */
-import type { Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import mysql, { type Connection } from 'mysql2'
 import { getOrCreate } from '../../bounded-map.ts'
 import type { Isolation } from '../dialect.ts'
 import { engineOf, type ServerEngine, versionProblem } from './engines.ts'
 import {
-  compareSettings, connectionOptions, type Host, type Ignored, isolationStatement, type MysqlAddress,
-  READ_BACK_LIST, sessionStatement, transactionStatement
+  compareSettings, connectionOptions, type Host, type Ignored, isolationStatement, KEEP_ALIVE,
+  type MysqlAddress, READ_BACK_LIST, sessionStatement, transactionStatement
 } from './session-settings.ts'
-import { copyValues } from '../row-bytes.ts'
-import { ReadMemory } from './read-memory.ts'
-import type { OkPacket } from './packets.ts'
+import { copyValues, type OkPacket } from '../packets.ts'
 import { sendCommand, writeStatement, writeText } from './statement-command.ts'
 
 export interface Session {
@@ -31,8 +29,8 @@ export interface Session {
   readonly ignored: Ignored
   /** The maximum size of a statement, in bytes. The server ends the connection of a larger one. */
   readonly maxPacket: number
-  /** The statements that set the session's variables, outside and inside of a transaction. */
-  readonly settings: string
+  /** The statements that set the session's variables outside of a transaction, and the one inside. */
+  readonly settings: readonly string[]
   readonly settingsInTransaction: string
   /** The level of the server for each that is asked for; it is opened at that of single writes, `readCommitted`. */
   readonly levels: Readonly<Record<Isolation, Isolation>>
@@ -98,7 +96,8 @@ export async function openSession (
     const settings = sessionStatement(statementTimeout, greeted)
     const { changesSession } = await send(connection, settings)
     const isolation = await hasLogOfStatements(connection) ? 'repeatableRead' : greeted.writesAt
-    await send(connection, isolationStatement(isolation))
+    const level = isolationStatement(isolation)
+    await send(connection, level)
     const stated = await confirm(connection, { address, statementTimeout, isolation })
     const session: Session = {
       connection,
@@ -107,7 +106,7 @@ export async function openSession (
       host,
       epoch,
       ...stated,
-      settings,
+      settings: [settings, level],
       settingsInTransaction: transactionStatement(statementTimeout, greeted),
       levels: { readCommitted: isolation, repeatableRead: 'repeatableRead', serializable: 'serializable' },
       isolation,
@@ -169,13 +168,86 @@ export function restoreSession (session: Session, sql?: string): Promise<unknown
   const { connection, settings } = session
   if (sql !== undefined) return within(MOMENT, send(connection, sql))
   session.isolation = session.levels.readCommitted
-  const isolation = isolationStatement(session.isolation)
-  const reset = new Promise<void>((resolve, reject) => {
-    connection.reset((error) => (error === null ? resolve() : reject(error)))
+  const reset = new Promise<unknown>((resolve, reject) => {
+    connection.reset((error) => (error === null ? resolve(undefined) : reject(error)))
   })
-  return within(MOMENT, reset
-    .then(() => send(connection, settings))
-    .then(() => send(connection, isolation)))
+  return within(MOMENT, settings.reduce((before, setting) => before.then(() => send(connection, setting)), reset))
+}
+
+/** The maximum size of one read, in bytes. */
+const BLOCK = 65_536
+/** The minimum free space for a read, in bytes: smaller reads would take more system calls. */
+const MIN_READ = 16_384
+/** The number of cached blocks. If more are needed at a time, the others are left to the garbage collector. */
+const MAX_CACHED = 4
+
+/**
+ * The memory into which the replies on a connection are read, reused for each reply. Node would allocate 64 KB for
+ * each read and leave it to the garbage collector, so that the memory would seldom be in the processor's cache.
+ *
+ * While a reply arrives, only data before the last read is overwritten, and only if the reader allows it (`advance`),
+ * because mysql2 keeps the beginning of a packet until its end has arrived.
+ */
+export class ReadMemory {
+  readonly #cached: Buffer[] = []
+  #block: Buffer = Buffer.alloc(0)
+  /** The indexes in the reply of the current block, of that of the last read, and of the first one still needed. */
+  #number = -1
+  #lastRead = 0
+  #oldest = 0
+  #used = 0
+  #isFree = true
+
+  /** Allows overwriting everything that was read. */
+  free (): void {
+    this.#isFree = true
+  }
+
+  /**
+   * Allows overwriting everything before the last read, which contains the beginning of an unfinished packet. Its block
+   * is not the current one if rows have waited, because Node asks for the memory of the next read at once.
+   */
+  advance (): void {
+    this.#oldest = this.#lastRead
+  }
+
+  /** Creates a socket for mysql2 that reads into this memory, and emits `data` like any other. */
+  connect (host: Host): Socket {
+    const callback = (length: number, bytes: Uint8Array): boolean => {
+      // before `data` is emitted, because its listener frees the memory at the end of the reply
+      this.#isFree = false
+      this.#lastRead = this.#number
+      this.#used += length
+      socket.emit('data', bytes.subarray(0, length))
+      return true
+    }
+    const socket = connect({
+      ...host,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE,
+      onread: { buffer: () => this.#next(), callback }
+    })
+    return socket
+  }
+
+  /** Returns the memory for the next read. */
+  #next (): Buffer {
+    if (this.#isFree) {
+      this.#oldest = 0
+      this.#begin(0)
+    } else if (BLOCK - this.#used < MIN_READ) this.#begin(this.#number + 1)
+    return this.#used === 0 ? this.#block : this.#block.subarray(this.#used)
+  }
+
+  #begin (number: number): void {
+    const index = number % MAX_CACHED
+    const isCached = number - this.#oldest < MAX_CACHED
+    this.#block = isCached ? this.#cached[index] ??= Buffer.allocUnsafeSlow(BLOCK) : Buffer.allocUnsafeSlow(BLOCK)
+    this.#number = number
+    this.#used = 0
+    this.#isFree = false
+  }
 }
 
 /** Connects within the time limit, and closes the connection if `use` fails. */

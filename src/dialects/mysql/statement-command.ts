@@ -8,8 +8,7 @@ import type { Statement } from '../../sql/statement.ts'
 import { type Cell, type Moment, type MomentForm, isMoment } from '../../types/column-type.ts'
 import { type RowSink, StaleCatalog } from '../dialect.ts'
 import type { Definitions } from './definitions.ts'
-import { valuesIn } from '../row-bytes.ts'
-import { isEof, isOk, type OkPacket, type PacketBytes, readColumnCount, readEof, readOk } from './packets.ts'
+import { isEof, isOk, type OkPacket, type PacketBytes, readColumnCount, readEof, readOk, valuesIn } from '../packets.ts'
 
 /** The used part of mysql2's. */
 interface Packet extends PacketBytes {

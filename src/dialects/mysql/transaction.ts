@@ -14,7 +14,7 @@ import { watch } from '../time-limits.ts'
 import type { MysqlError } from './errors.ts'
 import { type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner } from './execution.ts'
 import { isOpen, notComplete, Retryable, rollBackTo, sendIn, warnsOfRest } from './failure.ts'
-import type { WriteResult } from './packets.ts'
+import type { WriteResult } from '../packets.ts'
 import type { Session } from './session.ts'
 
 // A transaction that a deadlock has undone runs again, after a pause. Two transactions that wait for each other's

@@ -4,7 +4,7 @@ import type { TableFacts } from '../../../../src/catalog/catalog.ts'
 import {
   createDefinitions, createDifferences, type Definitions, type Differences, readDefinition
 } from '../../../../src/dialects/mysql/definitions.ts'
-import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/mysql/packets.ts'
+import { isEof, isOk, readColumnCount, readEof, readOk } from '../../../../src/dialects/packets.ts'
 import { ResponseSink } from '../../../../src/response/response-sink.ts'
 import { valueClass } from '../../../../src/types/value-classes.ts'
 import { mysqlColumn, tableOf } from '../../../support/tables.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { ReadMemory } from '../../../../src/dialects/mysql/read-memory.ts'
+import { ReadMemory } from '../../../../src/dialects/mysql/session.ts'
 import '../../../support/seed.ts'
 import { onEachEngine } from '../../../support/service.ts'
 
