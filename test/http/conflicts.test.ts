@@ -81,12 +81,11 @@ const servers = ['mariadb', 'mysql'] as const
 /** The rows are kept: the database refuses nearly all that the tests send. */
 const test = sharedOnEachEngine(t, { schema, keepsRows: true })
 
-interface Case {
-  why: string, table?: string, body: unknown, code: string, details?: Array<[path: string, message: string]>
-}
+type Detail = [path: string, message: string]
+type Case = [why: string, table: string, body: object, code: string, ...details: Detail[]]
 
 async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: number, cases: Case[]): Promise<void> {
-  for (const { why, table = 'customers', body, code, details = [] } of cases) {
+  for (const [why, table, body, code, ...details] of cases) {
     const answer: Answer = await post(table, body)
     isRefusal(t, answer, { status, code, why })
     t.same(answer.json?.error?.details, details.map(([path, message]) => ({ path, message })), `${why}: the details`)
@@ -94,105 +93,59 @@ async function refuseAll (t: Test, { post }: Pick<Service, 'post'>, status: numb
   }
 }
 
+const insert = (data: unknown) => ({ verb: 'insert', data })
+const update = (data: object, id: unknown = 1) => ({ verb: 'update', data, filters: { id } })
+const remove = (id: number) => ({ verb: 'delete', filters: { id } })
+
 await test('409 for a second row with a unique value, naming the key and its columns', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const email: [string, string] = [
+  const code = 'UNIQUE_VIOLATION'
+  const email: Detail = [
     '/data/email', `unique key "${lite ? 'sqlite_autoindex_customers_email' : 'customers_email'}" on "email"`
   ]
   const odd = `unique key "${lite ? "sqlite_autoindex_o'dd.t_a, b_c.d" : "o'ne.k"}" on "a, b", "c.d"`
+  const line = 'unique key "PRIMARY" on "order_id", "line"'
   const before = await service.sql('select * from customers order by id')
   await refuseAll(t, service, 409, [
-    {
-      why: 'an insert',
-      body: { verb: 'insert', data: { name: 'x', email: 'ada@example.com' } },
-      code: 'UNIQUE_VIOLATION',
-      details: [email]
-    },
-    {
-      why: 'an update',
-      body: { verb: 'update', data: { email: 'ada@example.com' }, filters: { id: 3 } },
-      code: 'UNIQUE_VIOLATION',
-      details: [email]
-    },
-    {
-      why: 'an update of several rows to one value',
-      body: { verb: 'update', data: { email: 'x' }, filters: { id: { $gt: 2 } } },
-      code: 'UNIQUE_VIOLATION',
-      details: [email]
-    },
-    {
-      why: 'a primary key',
-      body: { verb: 'insert', data: { id: 1, name: 'x', email: 'x' } },
-      code: 'UNIQUE_VIOLATION',
-      details: [['/data/id', 'unique key "PRIMARY" on "id"']]
-    },
-    {
-      why: 'a key of two columns',
-      table: 'order_items',
-      body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'MUG-1', price: 1 } },
-      code: 'UNIQUE_VIOLATION',
-      details: [['/data/order_id', 'unique key "PRIMARY" on "order_id", "line"'], [
-        '/data/line', 'unique key "PRIMARY" on "order_id", "line"'
-      ]]
-    },
-    {
-      why: 'a key with an odd name',
-      table: "o'dd.t",
-      body: {
-        verb: 'insert', data: { id: 2, 'a, b': 1, 'c.d': 1 }
-      },
-      code: 'UNIQUE_VIOLATION',
-      details: [['/data/a, b', odd], ['/data/c.d', odd]]
-    }
+    ['an insert', 'customers', insert({ name: 'x', email: 'ada@example.com' }), code, email],
+    ['an update', 'customers', update({ email: 'ada@example.com' }, 3), code, email],
+    ['an update of several rows to one value', 'customers', update({ email: 'x' }, { $gt: 2 }), code, email],
+    ['a primary key', 'customers', insert({ id: 1, name: 'x', email: 'x' }), code, [
+      '/data/id', 'unique key "PRIMARY" on "id"'
+    ]],
+    ['a key of two columns', 'order_items', insert({ order_id: 1, line: 1, product_sku: 'MUG-1', price: 1 }), code, [
+      '/data/order_id', line
+    ], ['/data/line', line]],
+    ['a key with an odd name', "o'dd.t", insert({ id: 2, 'a, b': 1, 'c.d': 1 }), code, ['/data/a, b', odd], [
+      '/data/c.d', odd
+    ]]
   ])
   t.same(await service.sql('select * from customers order by id'), before)
 })
 
 await test('409 for a duplicate whose value looks like the end of an error message', async (t, service) => {
   const value = "' for key 'o'dd.t.o'ne.k'"
-  t.equal((await service.post("o'dd.t", { verb: 'insert', data: { id: 2, e: value } })).status, 200)
+  t.equal((await service.post("o'dd.t", insert({ id: 2, e: value }))).status, 200)
   await refuseAll(t, service, 409, [
-    {
-      why: value,
-      table: "o'dd.t",
-      body: {
-        verb: 'insert', data: { id: 3, e: value }
-      },
-      code: 'UNIQUE_VIOLATION',
-      details: [['/data/e', 'unique key "lo\'w" on "e"']]
-    }
+    [value, "o'dd.t", insert({ id: 3, e: value }), 'UNIQUE_VIOLATION', ['/data/e', 'unique key "lo\'w" on "e"']]
   ])
 }, servers)
 
 await test('409 does not name a key of another table that a trigger wrote to, although MariaDB reports only ' +
   'the name of the key', async (t, service) => {
   await refuseAll(t, service, 409, [
-    { why: 'a trigger', table: 'checked', body: { verb: 'insert', data: { n: 3 } }, code: 'UNIQUE_VIOLATION' }
+    ['a trigger', 'checked', insert({ n: 3 }), 'UNIQUE_VIOLATION'],
+    ['a trigger, a key of the same name', 'checked', insert({ n: 6 }), 'UNIQUE_VIOLATION'],
+    ['rows that refer to one that a trigger deletes', 'checked', insert({ n: 7 }), 'FOREIGN_KEY_VIOLATION']
   ])
-  await refuseAll(t, service, 409, [{
-    why: 'a trigger, a key of the same name',
-    table: 'checked',
-    body: { verb: 'insert', data: { n: 6 } },
-    code: 'UNIQUE_VIOLATION'
-  }])
-  await refuseAll(t, service, 409, [{
-    why: 'rows that refer to one that ' +
-    'a trigger deletes',
-    table: 'checked',
-    body: { verb: 'insert', data: { n: 7 } },
-    code: 'FOREIGN_KEY_VIOLATION'
-  }])
-  await refuseAll(t, service, 422, [{
-    why: 'an exception that looks like a key',
-    table: 'checked',
-    body: { verb: 'insert', data: { n: 8 } },
-    code: 'CHECK_VIOLATION'
-  }])
+  await refuseAll(t, service, 422, [
+    ['an exception that looks like a key', 'checked', insert({ n: 8 }), 'CHECK_VIOLATION']
+  ])
 })
 
 await test('a reference to a missing row is distinguished from a row that other rows reference', async (t, service) => {
   const lite = service.engine === 'sqlite'
-  const key = (name: string, column: string, referred: string, table = name.split('_')[0]): [string, string] => [
+  const key = (name: string, column: string, referred: string, table = name.split('_')[0]): Detail => [
     `/data/${column}`, `foreign key "${lite ? `${table}_${column}` : name}" on "${column}" refers to ${referred}`
   ]
   const [customer, boss, deputy] = [
@@ -204,165 +157,55 @@ await test('a reference to a missing row is distinguished from a row that other 
     key('items_order', 'order_id', '"id" of "orders"', 'order_items')
   ]
   // SQLite does not report which key it was: the message names the only one, or those that the catalog has
-  const referenced = (table: string, column: string, name: string, others: string): [string, string] => ['', lite
+  const referenced = (table: string, column: string, name: string, others: string): Detail => ['', lite
     ? `other rows refer to this one; keys that may: ${others}`
     : `rows of "${table}" refer to this one by "${column}" (foreign key "${name}")`]
-  const byOrders: [string, string] =
-    [
-      '',
-      `rows of "orders" refer to this one by "customer_id" (foreign key "${lite ? 'orders_customer_id' : 'orders_customer'}")`
-    ]
+  const byOrders: Detail = [
+    '', `rows of "orders" refer to this one by "customer_id" (foreign key "orders_customer${lite ? '_id' : ''}")`
+  ]
   const ofStaff = '"deputy" of "staff", "boss" of "staff", "staff_id" of "visits"'
   const [byBoss, byVisits] = [
     referenced('staff', 'boss', 'staff_boss', ofStaff), referenced('visits', 'staff_id', 'visits_staff', ofStaff)
   ]
   const code = 'FOREIGN_KEY_VIOLATION'
+  const item = insert({ order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 })
   await refuseAll(t, service, 409, [
-    {
-      why: 'an insert', table: 'orders', body: { verb: 'insert', data: { customer_id: 99 } }, code, details: [customer]
-    },
-    {
-      why: 'an update',
-      table: 'orders',
-      body: {
-        verb: 'update', data: { customer_id: 99, note: 'x' }, filters: { id: 1 }
-      },
-      code,
-      details: [customer]
-    },
-    {
-      why: 'an update of every row found',
-      table: 'orders',
-      body: {
-        verb: 'update', data: { customer_id: 99 }, filters: { id: [1, 2] }
-      },
-      code,
-      details: [customer]
-    },
-    {
-      why: 'one key of two, the other null',
-      table: 'staff',
-      body: {
-        verb: 'insert', data: { id: 3, boss: null, deputy: 99 }
-      },
-      code,
-      details: [deputy]
-    },
-    {
-      why: 'one key of two, the other left out',
-      table: 'staff',
-      body: {
-        verb: 'update', data: { boss: 99 }, filters: { id: 2 }
-      },
-      code,
-      details: [boss]
-    },
+    ['an insert', 'orders', insert({ customer_id: 99 }), code, customer],
+    ['an update', 'orders', update({ customer_id: 99, note: 'x' }), code, customer],
+    ['an update of every row found', 'orders', update({ customer_id: 99 }, [1, 2]), code, customer],
+    ['one key of two, the other null', 'staff', insert({ id: 3, boss: null, deputy: 99 }), code, deputy],
+    ['one key of two, the other left out', 'staff', update({ boss: 99 }, 2), code, boss],
     // SQLite does not report which foreign key was violated
-    {
-      why: 'one key of two, the other right',
-      table: 'order_items',
-      body: {
-        verb: 'insert', data: { order_id: 99, line: 1, product_sku: 'MUG-1', price: 1 }
-      },
-      code,
-      details: lite ? [product, order] : [order]
-    },
-    {
-      why: 'a delete of a row that others refer to',
-      body: { verb: 'delete', filters: { id: 1 } },
-      code,
-      details: [
-        byOrders
-      ]
-    },
-    {
-      why: 'a change of what others refer to',
-      body: { verb: 'update', data: { id: 77 }, filters: { id: 1 } },
-      code,
-      details: [byOrders]
-    },
-    {
-      why: 'a delete of a row that its ' +
-      'own table refers to',
-      table: 'staff',
-      body: { verb: 'delete', filters: { id: 1 } },
-      code,
-      details: [byBoss]
-    },
-    {
-      why: 'a change of what its own table refers to',
-      table: 'staff',
-      body: {
-        verb: 'update', data: { id: 77 }, filters: { id: 1 }
-      },
-      code,
-      details: [byBoss]
-    },
-    {
-      why: 'a delete that the key restricts',
-      table: 'staff',
-      body: {
-        verb: 'delete', filters: { id: 2 }
-      },
-      code,
-      details: [byVisits]
-    }
+    ['one key of two, the other right', 'order_items', item, code, ...lite ? [product, order] : [order]],
+    ['a delete of a row that others refer to', 'customers', remove(1), code, byOrders],
+    ['a change of what others refer to', 'customers', update({ id: 77 }), code, byOrders],
+    ['a delete of a row that its own table refers to', 'staff', remove(1), code, byBoss],
+    ['a change of what its own table refers to', 'staff', update({ id: 77 }), code, byBoss],
+    ['a delete that the key restricts', 'staff', remove(2), code, byVisits]
   ])
   t.match(await service.sql('select (select count(*) from customers) as customers, (select count(*) from staff) as ' +
     'staff, (select count(*) from orders where customer_id = 1) as orders'), [{ customers: 4, staff: 2, orders: 1 }])
 })
 
 await test('422 for values that only the database can check', async (t, service) => {
-  const insert = (data: object): object => ({ verb: 'insert', data })
   const cases: Case[] = [
-    {
-      why: 'a check of the table',
-      body: { verb: 'update', data: { credit: '-500.00' }, filters: { id: 1 } },
-      code: 'CHECK_VIOLATION',
-      details: service.engine === 'sqlite'
-        ? [['', 'check constraint "credit_floor"']]
-        : [
-            ['/data/credit', 'check constraint "credit_floor" on "credit"']
-          ]
-    },
-    { why: 'a default that is null', table: 'defaults', body: insert({}), code: 'NOT_NULL_VIOLATION' },
-    { why: 'an exception of a trigger', table: 'checked', body: insert({ n: 1 }), code: 'CHECK_VIOLATION' },
-    {
-      why: 'an exception with a number of its own',
-      table: 'checked',
-      body: insert({ n: 2 }),
-      code: service.engine === 'sqlite' ? 'VALUE_OUT_OF_RANGE' : 'CHECK_VIOLATION'
-    }
+    ['a check of the table', 'customers', update({ credit: '-500.00' }), 'CHECK_VIOLATION',
+      service.engine === 'sqlite'
+        ? ['', 'check constraint "credit_floor"']
+        : ['/data/credit', 'check constraint "credit_floor" on "credit"']],
+    ['a default that is null', 'defaults', insert({}), 'NOT_NULL_VIOLATION'],
+    ['an exception of a trigger', 'checked', insert({ n: 1 }), 'CHECK_VIOLATION'],
+    ['an exception with a number of its own', 'checked', insert({ n: 2 }),
+      service.engine === 'sqlite' ? 'VALUE_OUT_OF_RANGE' : 'CHECK_VIOLATION']
   ]
   if (service.engine !== 'sqlite') {
+    const out = 'VALUE_OUT_OF_RANGE'
     cases.push(
-      { why: 'null from a trigger', table: 'checked', body: insert({ n: 4 }), code: 'NOT_NULL_VIOLATION' },
-      {
-        why: 'an exception about a value, with a number ' +
-        'that nobody knows',
-        table: 'checked',
-        body: insert({ n: 5 }),
-        code: 'VALUE_OUT_OF_RANGE'
-      },
-      {
-        why: 'a character that the ' +
-        'column has none for',
-        table: 'checked',
-        body: insert({ l: '😀' }),
-        code: 'VALUE_OUT_OF_RANGE'
-      },
-      {
-        why: 'an update to such a character',
-        table: 'checked',
-        body: {
-          verb: 'update', data: { l: '名' }, filters: { id: 1 }
-        },
-        code: 'VALUE_OUT_OF_RANGE',
-        details: [['/data/l', 'column "l"']]
-      },
-      {
-        why: 'a computed column that overflows', table: 'checked', body: insert({ n: 100 }), code: 'VALUE_OUT_OF_RANGE'
-      }
+      ['null from a trigger', 'checked', insert({ n: 4 }), 'NOT_NULL_VIOLATION'],
+      ['an exception about a value, with a number that nobody knows', 'checked', insert({ n: 5 }), out],
+      ['a character that the column has none for', 'checked', insert({ l: '😀' }), out],
+      ['an update to such a character', 'checked', update({ l: '名' }), out, ['/data/l', 'column "l"']],
+      ['a computed column that overflows', 'checked', insert({ n: 100 }), out]
     )
     await service.post('checked', insert({ id: 1, n: 0 }))
   }
@@ -378,10 +221,7 @@ await test('403 if the database account lacks a privilege', async (t, { url, sql
   await sql(`grant select, insert (email, name) on ${name}.customers to ?`, [name])
   const { post } = await startService(t, Object.assign(new URL(url), { username: name, password: 'word' }).href)
   t.equal((await post('customers', { verb: 'select' })).status, 200)
-  for (const body of [
-    { verb: 'delete', filters: { id: 4 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 4 } },
-    { verb: 'insert', data: { email: 'x', name: 'x', note: 'x' } }
-  ]) {
+  for (const body of [remove(4), update({ name: 'x' }, 4), insert({ email: 'x', name: 'x', note: 'x' })]) {
     const answer = await post('customers', body)
     t.same([answer.status, answer.json.error.code], [403, 'PERMISSION_DENIED'], body.verb)
     t.equal(answer.json.error.message, 'The service\'s database account may not do this on "customers"')
@@ -390,21 +230,12 @@ await test('403 if the database account lacks a privilege', async (t, { url, sql
 
 await test('a foreign key with a backtick in its name, a row without a partition and a trigger that cannot run ' +
   'have distinct errors', async (t, service) => {
-  await refuseAll(t, service, 409, [{
-    why: 'a backtick',
-    table: 'people',
-    body: { verb: 'insert', data: { id: 1, boss: 2 } },
-    code: 'FOREIGN_KEY_VIOLATION',
-    details: [['/data/boss', 'foreign key "bo`ss\'s" on "boss" refers to "id" of "people"']]
-  }])
+  await refuseAll(t, service, 409, [['a backtick', 'people', insert({ id: 1, boss: 2 }), 'FOREIGN_KEY_VIOLATION', [
+    '/data/boss', 'foreign key "bo`ss\'s" on "boss" refers to "id" of "people"'
+  ]]])
   await refuseAll(t, service, 422, [
-    { why: 'no partition', table: 'years', body: { verb: 'insert', data: { id: 10 } }, code: 'CHECK_VIOLATION' },
-    {
-      why: 'a trigger on its own table',
-      table: 'endless',
-      body: { verb: 'insert', data: { id: 1 } },
-      code: 'CHECK_VIOLATION'
-    }
+    ['no partition', 'years', insert({ id: 10 }), 'CHECK_VIOLATION'],
+    ['a trigger on its own table', 'endless', insert({ id: 1 }), 'CHECK_VIOLATION']
   ])
   t.match(await service.sql('select (select count(*) from people) + (select count(*) from years) + (select count(*) ' +
     'from endless) as count'), [{ count: 0 }])
@@ -428,9 +259,7 @@ const tokens = [{
   name: 'stranger',
   sha256: hashToken(STRANGER),
   permissions: [...VERBS],
-  databases: {
-    shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } }
-  }
+  databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } }
 }]
 
 const customer = {
@@ -441,7 +270,6 @@ const inOperation = (index: number, { path, message }: typeof customer) => ({
   path: `/operations/${index}${path}`, message
 })
 const testDeferred = sharedOnEachEngine(t, { schema: deferredTables, only: ['sqlite'], tokens })
-const insert = (data: unknown) => ({ verb: 'insert', data })
 
 await testDeferred('the error of COMMIT names the key that it refused, and ' +
   'a dry run finds it', async (t, { post, sql }) => {
@@ -470,9 +298,7 @@ await testDeferred('the error of COMMIT names the key that it refused, and ' +
     refused({ ...customer, path: '/data/1/customer_id' })
   )
   for (const dryRun of [false, true]) {
-    t.same(
-      (await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200
-    )
+    t.same((await post('customers', { verb: 'delete', filters: { id: 1 }, dryRun })).status, 200)
   }
   await sql('insert into customers values (1)')
   for (const dryRun of [true, false]) {

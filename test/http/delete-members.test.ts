@@ -15,14 +15,13 @@ const schema = (engine: EngineName): string[] => [
   'insert into keyless values (1), (1)'
 ]
 const SELLER = 'token-of-a-seller-with-rules-0123456789'
-const NO_ITEMS = 'token-that-does-not-see-items-0123456789'
 const tokens = [tokenFor(SELLER, {
   orders: { rows: { tenant: 1 } },
   items: {
     columns: { select: ['id', 'order_id'] }
   },
   customers: { columns: { select: ['id', 'name'] } }
-}), tokenFor(NO_ITEMS, { orders: {} })]
+})]
 
 await onEachEngine(t, 'include beside returning of a delete', {
   schema, tokens
@@ -33,10 +32,6 @@ await onEachEngine(t, 'include beside returning of a delete', {
   const remove = (filters: object, more: object = {}, options: object = {}) => post('orders', {
     verb: 'delete', filters, returning: ['id'], include, ...more
   }, options)
-  const refused = async (...args: Parameters<typeof remove>): Promise<unknown> => {
-    const { json } = await remove(...args)
-    return `${json.error?.code} ${json.error?.details[0]?.path}`
-  }
   const all = (await remove({ id: { $lte: 3 } }, { dryRun: true })).json.data
   t.same({ ...all, rows: all.rows.sort((a: { id: number }, b: { id: number }) => a.id - b.id) }, {
     deleted: 3,
@@ -68,22 +63,6 @@ await onEachEngine(t, 'include beside returning of a delete', {
     'a table without a key'
   )
 
-  t.equal(await refused({ id: 1 }, { returning: undefined }), 'INVALID_BODY /include')
-  t.equal(
-    await refused({ id: 1 }, { include: { items: { aggregates: { n: { $count: '*' } } } } }),
-    'INVALID_BODY /include/items/aggregates'
-  )
-  t.equal(await refused({ id: 1 }, { include: { seen: { on: { id: 'order_id' } } } }), 'INVALID_BODY /include/seen')
-  t.equal(
-    await refused({ id: 1 }, { include: { items: { columns: ['nope'] } } }), 'COLUMN_NOT_FOUND /include/items/columns/0'
-  )
-  t.equal(await refused({ id: 1 }, { include: {} }), 'INVALID_BODY /include')
-  t.equal(await refused({ id: 1 }, { include: { items: {} } }, { token: NO_ITEMS }), 'TABLE_NOT_FOUND /include/items')
-  t.equal(
-    await refused({ id: 1 }, { include: { customer: { table: 'customers', columns: ['secret'] } } }, { token: SELLER }),
-    'COLUMN_NOT_FOUND /include/customer/columns/0'
-  )
-  t.equal((await sql('select * from orders')).length, 3, 'nothing was deleted')
   t.same((await remove({ id: [1, 2] }, { include: { items: {} }, dryRun: true }, { token: SELLER })).json.data, {
     deleted: 1, rows: [{ id: 1, items: [{ id: 1, order_id: 1 }, { id: 2, order_id: 1 }] }], dryRun: true
   })

@@ -1,6 +1,5 @@
 /** Groups by parts of time (`{"month": {"$month": "created_at"}}`), and filters of an aggregate. */
 import t from 'tap'
-import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
 
@@ -243,13 +242,6 @@ await test('an aggregate with filters is computed from the rows that pass', asyn
     offset: 1,
     limit: 1
   }).then((rows) => rows.map(({ n }) => n)), [1])
-})
-
-await test('the values in filters of all aggregates count together', async (t, { post }) => {
-  const filters = { n: Array.from({ length: 6000 }, (_, n) => n) }
-  const answer = await post('sales', { verb: 'select', filters, aggregates: { n: { $count: '*', filters } } })
-  isRefusal(t, answer, { status: 400, code: 'INVALID_BODY', why: '12,000 values' })
-  t.equal(answer.json.error.details[0].path, '/aggregates/n/filters/n')
 })
 
 await test('references stand in the filters of an aggregate', async (t, { operate }) => {

@@ -141,74 +141,21 @@ await test('members of many returned rows, and those that a moment selects', asy
   }
 })
 
-await test('what is refused of members of a write has its place, ' +
-  'and undoes the write', async (t, { post, operate, sql, url }) => {
+await test('a write whose members are too large for the answer is undone', async (t, { post, sql, url }) => {
   const before = await sql('select * from orders order by id')
-  const update = { verb: 'update', filters: { id: 1 }, data: { note: 'no' } }
-  const returning = { returning: ['id'] }
-  const refused: Array<[body: object, status: number, code: string, path: string]> = [
-    [{ ...update, include: { items } }, 400, 'INVALID_BODY', '/include'],
-    [{ verb: 'insert', data: {}, include: { items } }, 400, 'INVALID_BODY', '/include'],
-    [{ verb: 'delete', filters: { id: 1 }, include: { items } }, 400, 'INVALID_BODY', '/include'],
-    [{ ...update, ...returning, include: {} }, 400, 'INVALID_BODY', '/include'],
-    [
-      { ...update, ...returning, include: { items: { aggregates: { n: { $count: '*' } } } } }, 400, 'INVALID_BODY',
-      '/include/items/aggregates'
-    ],
-    [{
-      verb: 'insert',
-      data: [{}],
-      ...returning,
-      include: {
-        customer: { ...customer, include: { orders: { aggregates: { n: { $count: '*' } } } } }
-      }
-    }, 400, 'INVALID_BODY', '/include/customer/include/orders/aggregates'],
-    [{ ...update, ...returning, include: { nothing: {} } }, 404, 'TABLE_NOT_FOUND', '/include/nothing'],
-    [
-      { ...update, ...returning, include: { items: { columns: ['nothing'] } } }, 400, 'COLUMN_NOT_FOUND',
-      '/include/items/columns/0'
-    ],
-    [
-      { verb: 'insert', data: {}, ...returning, include: { items: { filters: { nothing: 1 } } } }, 400,
-      'COLUMN_NOT_FOUND', '/include/items/filters/nothing'
-    ],
-    [{
-      ...update,
-      ...returning,
-      filters: {},
-      key: ['id'],
-      data: [
-        { id: 1, note: 'no' }
-      ],
-      include: { customer: { ...customer, limit: 1 } }
-    }, 400, 'INVALID_BODY', '/include/customer/limit'],
-    [{ ...update, ...returning, include: { id: { table: 'items' } } }, 400, 'INVALID_BODY', '/include/id']
-  ]
-  for (const [body, status, code, path] of refused) {
-    const { status: sent, json } = await post('orders', body)
-    t.match(
-      { status: sent, code: json.error?.code, path: json.error?.details[0]?.path }, { status, code, path },
-      JSON.stringify(body)
-    )
-  }
-  t.match((await operate([{ table: 'orders', verb: 'select' }, {
-    table: 'orders', ...update, ...returning, include: { items: { limit: 1001 } }
-  }])).json.error, { code: 'LIMIT_OUT_OF_RANGE', details: [{ path: '/operations/1/include/items/limit' }] })
   const small = await startService(t, url, { database: { resultLimit: 1000 } })
   await sql(
     `insert into items values ${Array.from({ length: 60 }, (_, line) => `(3, ${line}, 'something long', null)`).join()}`
   )
   t.match((await small.post('orders', {
-    ...update, filters: { id: 3 }, ...returning, include: { items: { limit: 1000 } }
+    verb: 'update', filters: { id: 3 }, data: { note: 'no' }, returning: ['id'], include: { items: { limit: 1000 } }
   })).json.error, { code: 'RESULT_TOO_LARGE' })
   t.match((await small.post('orders', {
     verb: 'insert',
     data: { id: 7 },
-    ...returning,
+    returning: ['id'],
     include: {
-      all: {
-        table: 'items', on: { id: 'line' }, filters: { order_id: 3 }, as: 'list'
-      },
+      all: { table: 'items', on: { id: 'line' }, filters: { order_id: 3 }, as: 'list' },
       items: { table: 'items', on: { customer_id: 'line' }, filters: { order_id: 3 } }
     }
   })).status, 200)
