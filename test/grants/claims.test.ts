@@ -106,9 +106,7 @@ const isOn = (engine: EngineName, declaration: string): boolean => engine !== 's
 
 await onEachEngine(t, 'a claim that a column would store as another value is refused', {
   schema: (engine) => stored.flatMap(([declaration], index) => isOn(engine, declaration)
-    ? [
-    `create table c${index} (k ${declaration} not null, n int)`
-      ]
+    ? [`create table c${index} (k ${declaration} not null, n int)`]
     : []),
   tokens: storedTokens
 }, async (t, { post, sql, engine }) => {
@@ -161,9 +159,7 @@ const testExact = sharedOnEachEngine(t, { schema, options: { jwt: [jwtSetting({ 
 
 await testExact('numbers in the claims of a JWT are exact to 64 bits', async (t, { post }) => {
   for (const value of exact) {
-    t.match(
-      (await post('things', select, { token: await jwtWith(value) })).text, `"rows":[{"tenant":${value}}]`, value
-    )
+    t.match((await post('things', select, { token: await jwtWith(value) })).text, `"rows":[{"tenant":${value}}]`, value)
   }
   t.match(
     (await post('things', select, { token: await jwtWith('"9007199254740993"') })).text,
@@ -176,9 +172,7 @@ await testExact('numbers in the claims of a JWT are exact to 64 bits', async (t,
     })
   }
   for (const value of ['0.1', '0.10', '9007199254740992']) {
-    t.match(
-      (await post('sizes', select, { token: await jwtWith(value) })).json, { data: { count: 1 } }, value
-    )
+    t.match((await post('sizes', select, { token: await jwtWith(value) })).json, { data: { count: 1 } }, value)
   }
   for (const value of ['9007199254740993', '0.10000000000000000001']) {
     isRefusal(t, await post('sizes', select, { token: await jwtWith(value) }), {
@@ -205,9 +199,7 @@ await testExact('numbers in the claims of a configuration file are exact to 64 b
   const { options } = splitConfig(loadConfig({}, { config: path }).config)
   const { post } = await startService(t, url, { options })
   for (const [index, value] of exact.entries()) {
-    t.match(
-      (await post('things', select, { token: `token-${index}` })).text, `"rows":[{"tenant":${value}}]`, value
-    )
+    t.match((await post('things', select, { token: `token-${index}` })).text, `"rows":[{"tenant":${value}}]`, value)
   }
 })
 

@@ -119,9 +119,7 @@ await testHidden('the counts of an update do not tell whether a column that is o
     t.same(await update({ pin: null }, { filters: { id: [1, 99] } }), { updated: 1 })
     t.same(await update({ secret: 'red' }, { filters: { id: 99 } }), { updated: 0 })
     if (token === 'tenant') {
-      t.same(
-        await update({ tenant: 7 }), { updated: 0 }, 'the value of a column with an equality rule is known'
-      )
+      t.same(await update({ tenant: 7 }), { updated: 0 }, 'the value of a column with an equality rule is known')
     }
   }
 })
@@ -181,9 +179,7 @@ await testHidden('a column with ON UPDATE does not tell whether a column that is
   for (const secret of ['red', 'other']) {
     t.equal(await isKept({ verb: 'update', filters: { id: 1 }, data: { secret } }), false)
     for (const onConflict of [byCode, { ...byCode, set: ['secret'] }, { ...byCode, set: { secret } }]) {
-      t.equal(
-        await isKept({ verb: 'insert', data: { code: 'a', secret }, onConflict }), false
-      )
+      t.equal(await isKept({ verb: 'insert', data: { code: 'a', secret }, onConflict }), false)
     }
     t.equal(await isKept({ verb: 'insert', data: [{ code: 'a', secret }], onConflict: byCode }), false)
   }
@@ -201,23 +197,17 @@ const documentsColumns = {
 
 const documentsTokens = [
   tokenFor('clerk', {
-    orders: {
-      columns: documentsColumns, rows: { ...rows, total: { $gte: 0 } }
-    },
+    orders: { columns: documentsColumns, rows: { ...rows, total: { $gte: 0 } } },
     customers: { permissions: ['select'], columns: { select: ['id'] } }
   }, { tenant: 'acme' }),
   tokenFor('twin', {
     customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } },
-    orders: {
-      columns: documentsColumns, rows: { tenant: 'zeta', total: { $gt: 5 } }
-    }
+    orders: { columns: documentsColumns, rows: { tenant: 'zeta', total: { $gt: 5 } } }
   }),
   tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
   tokenFor('keys', {
     orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } },
-    customers: {
-      columns: { select: ['name'] }
-    }
+    customers: { columns: { select: ['name'] } }
   })
 ]
 
@@ -337,9 +327,7 @@ await onEachEngine(t, 'a default does not tell what is in a hidden column that i
     verb: 'update',
     filters: { id: 2 },
     data: { from_level: toDefault, plain: toDefault },
-    returning: [
-      'from_level', 'plain'
-    ]
+    returning: ['from_level', 'plain']
   }
   t.same(
     outcomeOf(await post('staff', seen, { token: 'clerk' })), { updated: 1, rows: [{ from_level: 4, plain: 5 }] },

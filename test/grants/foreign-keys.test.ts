@@ -57,9 +57,7 @@ await onEachEngine(t, 'a refused delete names the tables of the referring rows a
   }
   for (const token of ['alone', 'keyless']) {
     for (const id of [1, 2, 3]) {
-      t.equal(
-        await remove(id, token), 'other rows refer to this one', token
-      )
+      t.equal(await remove(id, token), 'other rows refer to this one', token)
     }
   }
   const { json } = await operate([{ table: 'people', verb: 'delete', filters: { id: 3 } }], { token: 'some' })
@@ -80,9 +78,7 @@ await onEachEngine(t, 'a refused insert or update names the table and columns th
   }
   const told = ['/data/person', 'key on "person" refers to "id" of "people"']
   for (const token of ['anything', 'some', 'ruled']) {
-    t.same(await refusals('visits', { person: 99 }, token), [
-      told, told
-    ], token)
+    t.same(await refusals('visits', { person: 99 }, token), [told, told], token)
   }
   const { json } = await post('pets', { verb: 'insert', data: { id: 9, owner: 99 } }, { token: 'alone' })
   t.match(

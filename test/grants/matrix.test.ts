@@ -84,9 +84,7 @@ const returned = (rest: object): Probe[] => [
   column((x) => ({
     ...rest,
     returning: ['id'],
-    include: {
-      first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x }
-    }
+    include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x } }
   })),
   column((x) => ({
     ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } }
@@ -95,9 +93,7 @@ const returned = (rest: object): Probe[] => [
     ...rest,
     dryRun: true,
     returning: ['sku'],
-    include: {
-      others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } }
-    }
+    include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } }
   }))
 ]
 
@@ -154,9 +150,7 @@ const matrix: Record<string, Probe[]> = {
       limit: 2,
       columns: ['sku'],
       orderBy: [{ customer: { name: 'DESC' } }],
-      include: {
-        customer: { table: 'customers', filters: { id: x }, aggregates: { name: { $max: 'name' } } }
-      }
+      include: { customer: { table: 'customers', filters: { id: x }, aggregates: { name: { $max: 'name' } } } }
     })),
     row((x) => ({ filters: { id: { $gte: x } }, orderBy: 'id DESC' }))
   ],
@@ -170,22 +164,16 @@ const matrix: Record<string, Probe[]> = {
     row((x) => ({
       groupBy: [{ of: { same: 'status' } }],
       aggregates: { n: { $count: '*' } },
-      include: {
-        same: { table: 'orders', on: { id: 'id' }, filters: { id: x } }
-      }
+      include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } }
     })), row(
       (x) => ({
         groupBy: [{ of: { same: 'status' } }],
-        include: {
-          same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) }
-        }
+        include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } }
       })
     ), reference((x) => ({
       limit: 2,
       groupBy: [{ name: { customer: 'name' } }],
-      include: {
-        customer: { table: 'customers', filters: { id: x } }
-      }
+      include: { customer: { table: 'customers', filters: { id: x } } }
     })),
     column((x) => ({ groupBy: ['status', x] })), row((x) => ({ filters: { id: x }, groupBy: ['status'] }))
   ],
@@ -206,9 +194,7 @@ const matrix: Record<string, Probe[]> = {
         aggregates: {
           n: {
             $count: '*',
-            filters: {
-              [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } }
-            }
+            filters: { [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } }
           }
         }
       })),
@@ -394,9 +380,7 @@ const matrix: Record<string, Probe[]> = {
       filters: { id: 1 },
       data: { customer_id: x },
       returning: ['customer_id'],
-      include: {
-        customer: { table: 'customers', as: 'list' }
-      }
+      include: { customer: { table: 'customers', as: 'list' } }
     }))
   ],
   'update.expect': [

@@ -18,23 +18,17 @@ const columns = { select: ['id', 'status', 'total'], insert: ['status', 'total',
 
 const tokens = [
   tokenFor('clerk', {
-    orders: {
-      columns, rows: { ...rows, total: { $gte: 0 } }
-    },
+    orders: { columns, rows: { ...rows, total: { $gte: 0 } } },
     customers: { permissions: ['select'], columns: { select: ['id'] } }
   }, { tenant: 'acme' }),
   tokenFor('twin', {
     customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } },
-    orders: {
-      columns, rows: { tenant: 'zeta', total: { $gt: 5 } }
-    }
+    orders: { columns, rows: { tenant: 'zeta', total: { $gt: 5 } } }
   }),
   tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
   tokenFor('keys', {
     orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } },
-    customers: {
-      columns: { select: ['name'] }
-    }
+    customers: { columns: { select: ['name'] } }
   })
 ]
 
@@ -93,9 +87,7 @@ for (const engine of await engines()) {
     const config = join(folder, 'row-query.json')
     writeFileSync(config, JSON.stringify({
       databases: { shop: { url } },
-      tokens: [
-        ...ruledTokens, tokenFor('reader', { ...rules, cars: { permissions: ['select'] } })
-      ]
+      tokens: [...ruledTokens, tokenFor('reader', { ...rules, cars: { permissions: ['select'] } })]
     }))
     const { stdout } = await runRowQuery(t as Test, ['check', '--config', config])
     const lines = stdout.split('\n').filter((line) => line.includes('rules cannot be checked'))

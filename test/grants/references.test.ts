@@ -120,9 +120,7 @@ await onEachEngine(t, 'a key of several columns and a key to the same table', {
   t.same(await send('zeta', update({ parent_id: null }, 2)), { updated: 1 })
   t.match(await send('acme', {
     verb: 'insert',
-    data: [
-      { id: 60, note: 'b' }, { id: 61, boss: 60, note: 'c' }, { id: 62, boss: 62, note: 'd', parent_id: 1 }
-    ]
+    data: [{ id: 60, note: 'b' }, { id: 61, boss: 60, note: 'c' }, { id: 62, boss: 62, note: 'd', parent_id: 1 }]
   }), { inserted: 3 }, 'a list that refers to itself')
   t.match(await send('acme', { verb: 'insert', data: [{ id: 70, note: 'e' }, { id: 71, boss: 70, note: 'e' }] }), [
     409, 'UNIQUE_VIOLATION'
@@ -234,9 +232,7 @@ await testWritten('a write that makes a row refer to one outside of ' +
       code: 'FOREIGN_KEY_VIOLATION',
       details: engine === 'sqlite'
         ? [{ path: '/operations/1' }]
-        : [
-            { path: '/operations/1/data/x' }, { path: '/operations/1/data/y' }
-          ]
+        : [{ path: '/operations/1/data/x' }, { path: '/operations/1/data/y' }]
     }
   })
   t.same(await dump(), before, 'nothing was changed')
@@ -697,9 +693,7 @@ await onEachEngine(t, 'a row of an upsert may only name a parent that the grant 
         await operate([{ table: 'children', ...body(parent), dryRun: undefined }], { token: 'seven' })
       ]
       for (const { status, json } of answers) {
-        t.match(
-          [status, json.error?.code], [409, 'FOREIGN_KEY_VIOLATION'], JSON.stringify(body(parent))
-        )
+        t.match([status, json.error?.code], [409, 'FOREIGN_KEY_VIOLATION'], JSON.stringify(body(parent)))
       }
     }
   }

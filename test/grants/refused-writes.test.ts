@@ -132,17 +132,13 @@ const FORMS: Record<string, (parts: Part[]) => object> = {
     verb: 'update',
     key: ['id'],
     filters: {},
-    data: parts.map(
-      (part, index) => ({ id: index + 1, ...part, note: part['note'] ?? 'x' })
-    )
+    data: parts.map((part, index) => ({ id: index + 1, ...part, note: part['note'] ?? 'x' }))
   }),
   'update of many by another key': (parts) => ({
     verb: 'update',
     key: ['k'],
     filters: {},
-    data: parts.map(
-      (part, index) => ({ k: 'ba'[index], ...part, note: part['note'] ?? 'x' })
-    ),
+    data: parts.map((part, index) => ({ k: 'ba'[index], ...part, note: part['note'] ?? 'x' })),
     returning: ['id'],
     expect: parts.length
   })
@@ -238,9 +234,7 @@ await test('the same for writes of several parts', async (t, service) => {
     'operations that update many': async (list) => (await operate([{
       table: 'plain',
       verb: 'update',
-      key: [
-        'id'
-      ],
+      key: ['id'],
       filters: {},
       data: list.map((row, index) => ({ id: index + 1, ...row }))
     }], { token })).text,
@@ -249,9 +243,7 @@ await test('the same for writes of several parts', async (t, service) => {
     })).text,
     'a dry run': async (list) => (await post('plain', {
       verb: 'update',
-      key: [
-        'id'
-      ],
+      key: ['id'],
       filters: {},
       data: list.map((row, index) => ({ id: index + 1, ...row })),
       dryRun: true

@@ -175,9 +175,7 @@ await test('a write returns members as the grant sees them', async (t, { post, s
   const include = {
     customer: { table: 'customers' },
     items: { on: { id: 'order_id' } },
-    last: {
-      table: 'items', on: { id: 'order_id' }, as: 'object'
-    }
+    last: { table: 'items', on: { id: 'order_id' }, as: 'object' }
   }
   t.same(
     await write({ verb: 'insert', data: { id: 9, status: 'new', customer_id: 2 }, include }),
@@ -230,9 +228,7 @@ const authenticate = (request: FastifyRequest): HostGrant => {
     name: 'caller',
     permissions: ['insert', 'select'],
     databases: { shop: grants[name] as any },
-    claims: {
-      tenant: name === 'zeta' ? 'zeta' : 'acme'
-    }
+    claims: { tenant: name === 'zeta' ? 'zeta' : 'acme' }
   }
 }
 
@@ -261,9 +257,7 @@ await testTenants('each operation is under its own rules', async (t, { operate, 
     const { status, json } = await operate({ operations, ...rest }, { token })
     return status === 200
       ? json.data.results
-      : [
-          status, json.error.code, json.error.details.map((detail: any) => detail.path)
-        ]
+      : [status, json.error.code, json.error.details.map((detail: any) => detail.path)]
   }
   const insert = { table: 'orders', verb: 'insert', data: { status: 'new' } }
   const foreign = { table: 'orders', verb: 'update', filters: { id: 4 }, data: { total: 1 } }
@@ -307,9 +301,7 @@ await testTenants('an answer is repeated only to the grant that it was made for'
   t.same(await send('acme'), [200, 1, undefined])
   t.same(await send('acme'), [200, 1, 'true'])
   for (const name of ['zeta', 'narrow', 'parents']) {
-    t.same(await send(name), [
-      422, 'IDEMPOTENCY_KEY_REUSED', undefined
-    ], name)
+    t.same(await send(name), [422, 'IDEMPOTENCY_KEY_REUSED', undefined], name)
   }
   t.same(await send('reader'), [403, 'PERMISSION_DENIED', undefined])
   t.equal((await sql("select * from orders where sku = 'K'")).length, 1)
@@ -334,9 +326,7 @@ await testTenants('an upsert does not reach a row outside of the rules', async (
     }, { token })
     return status === 200
       ? json.data
-      : {
-          status, code: json.error.code, paths: json.error.details.map((detail: any) => detail.path)
-        }
+      : { status, code: json.error.code, paths: json.error.details.map((detail: any) => detail.path) }
   }
   const byId = { key: ['id'] }
   const violation = { status: 409, code: 'UNIQUE_VIOLATION', paths: ['/data/id'] }
@@ -393,9 +383,7 @@ await testTenants('every row of a list satisfies the rules', async (t, { post, s
     const { status, json } = await post('orders', { verb: 'insert', data }, { token })
     return status === 200
       ? json.data
-      : {
-          status, code: json.error.code, paths: json.error.details.map((detail: any) => detail.path)
-        }
+      : { status, code: json.error.code, paths: json.error.details.map((detail: any) => detail.path) }
   }
   const ok = { status: 'new', secret: 'n1' }
   const missing = await send('acme', [ok, { ...ok, secret: 'n2', customer_id: 99 }])

@@ -408,15 +408,11 @@ await testSqlite('an upsert that a trigger leaves out counts its row as unchange
       updated: 0,
       unchanged: 2,
       id: null,
-      rows: [
-        { id: 1, code: 'a' }, { id: 4, code: 'd' }
-      ],
+      rows: [{ id: 1, code: 'a' }, { id: 4, code: 'd' }],
       dryRun: true
     }, name)
     if (name !== 'keyed') {
-      t.same(
-        await upsert({ code: 'x', n: -1 }, 'code'), { ...unchanged, id: null, rows: [] }, `${name}, by its number`
-      )
+      t.same(await upsert({ code: 'x', n: -1 }, 'code'), { ...unchanged, id: null, rows: [] }, `${name}, by its number`)
     }
     t.same(await sql(`select * from ${name} order by id`), before)
   }

@@ -14,9 +14,7 @@ export function tokenOf (name: string, rest: Partial<TokenOptions>): TokenOption
 export function outcomeOf ({ status, json }: Pick<Answer, 'status' | 'json'>): any {
   return status === 200
     ? json.data
-    : [
-        status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)
-      ]
+    : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
 }
 
 /** The body of an upsert by the primary key `id`. */

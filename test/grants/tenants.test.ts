@@ -45,9 +45,7 @@ const numbers = fc.integer({ min: 0, max: 4 })
 const ids = fc.integer({ min: 1, max: 12 })
 const valueOf: Record<Name, fc.Arbitrary<unknown>> = {
   id: ids,
-  tenant: fc.constantFrom(
-    't1', 'T1', 't2'
-  ),
+  tenant: fc.constantFrom('t1', 'T1', 't2'),
   n: numbers,
   s: texts,
   h: texts,
@@ -141,9 +139,7 @@ const body = fc.oneof(
   fc.record({
     verb: fc.constant('select'),
     filters,
-    aggregates: plainFilter.map(
-      (theirs) => ({ c: { $count: '*', filters: theirs } })
-    )
+    aggregates: plainFilter.map((theirs) => ({ c: { $count: '*', filters: theirs } }))
   }),
   fc.record({
     verb: fc.constant('select'),
@@ -178,9 +174,7 @@ const body = fc.oneof(
     verb: fc.constant('update'),
     filters,
     data: fc.record({ n: numbers }),
-    returning: fc.constant([
-      'id'
-    ]),
+    returning: fc.constant(['id']),
     include: fc.constant({ same: { table: 'items', on: { id: 'id' }, as: 'list' } })
   }),
   fc.record({ verb: fc.constant('delete'), filters })
@@ -211,8 +205,7 @@ class Model {
   matches (filter: any, row: Row, grant: TestGrant): boolean {
     return Object.entries<any>(filter).every(([key, value]) => {
       if (value?.seen !== undefined) {
-        return this.find(grant, value.seen.filters)
-          .some(({ n }) => n === row.n) === (key === '$some')
+        return this.find(grant, value.seen.filters).some(({ n }) => n === row.n) === (key === '$some')
       }
       if (key === '$some') {
         // the row itself is the only one with its id, and the grant sees it
@@ -319,9 +312,7 @@ function expected (model: Model, grant: TestGrant, sent: any, told: any): [statu
       }]
     }
     if (theirs !== undefined) {
-      return [
-        200, { rows: [{ c: found.filter((row) => model.matches(theirs, row, grant)).length }], count: 1 }
-      ]
+      return [200, { rows: [{ c: found.filter((row) => model.matches(theirs, row, grant)).length }], count: 1 }]
     }
     if (aggregates !== undefined) {
       return [200, {
@@ -333,8 +324,7 @@ function expected (model: Model, grant: TestGrant, sent: any, told: any): [statu
       return { c: rows.length, m: rows.length === 0 ? null : Math.max(...rows.map(({ id }) => id)) }
     }
     const members = (row: Row): object => ({
-      ...same !== undefined &&
-      { same: same.as === 'list' ? [seen(row)] : seen(row) },
+      ...same !== undefined && { same: same.as === 'list' ? [seen(row)] : seen(row) },
       ...alike !== undefined && { alike: viewed(row) }
     })
     return [200, {
@@ -364,9 +354,7 @@ function expected (model: Model, grant: TestGrant, sent: any, told: any): [statu
     for (const row of changed) Object.assign(row, given)
     const rows = sent.returning === undefined
       ? {}
-      : {
-          rows: found.sort((a, b) => a.id - b.id).map((row) => ({ id: row.id, same: [seen(row)] }))
-        }
+      : { rows: found.sort((a, b) => a.id - b.id).map((row) => ({ id: row.id, same: [seen(row)] })) }
     // the count must not tell whether a column that the grant does not see had the value, unless a rule says which one
     // all rows have
     const isKnown = (name: string): boolean => grant.select.includes(name as Name) ||
@@ -402,9 +390,7 @@ function authenticate (request: FastifyRequest): HostGrant {
     permissions: ['select', 'insert', 'update', 'delete'],
     databases: {
       shop: {
-        items: {
-          columns: { select, insert, update }, rows: rows as any
-        },
+        items: { columns: { select, insert, update }, rows: rows as any },
         seen: { columns: { select, insert: [], update: [] }, rows: rows as any }
       }
     },
@@ -451,17 +437,13 @@ async function play (
   )
   const wanted = model.rows.map(({ id, tenant, n, s, h }) => ({ id, tenant, n, s, h })).sort((a, b) => a.id - b.id)
   if (JSON.stringify(stored) !== JSON.stringify(wanted)) {
-    throw new Error(
-      `${engine}: ${JSON.stringify(stored)} in place of ${JSON.stringify(wanted)}`
-    )
+    throw new Error(`${engine}: ${JSON.stringify(stored)} in place of ${JSON.stringify(wanted)}`)
   }
 }
 
 await onEachEngine(t, 'each tenant sees and changes exactly its own rows', {
   schema,
-  options: {
-    authenticate
-  } as object
+  options: { authenticate } as object
 }, async (t, service) => {
   const scenario = fc.tuple(grantOf('t1'), grantOf('t2'), fc.array(fc.tuple(fc.constantFrom('t1', 't2'), body), {
     minLength: BODIES, maxLength: BODIES

@@ -87,13 +87,10 @@ function compute ({ call, column }: Call, rows: readonly Row[]): Value {
   if (call === '$countDistinct') return BigInt(new Set(given).size)
   if (given.length === 0) return null
   if (call === '$min' || call === '$max') {
-    return given.reduce(
-      (best, value) => (compare(value, best) < 0) === (call === '$min') ? value : best
-    )
+    return given.reduce((best, value) => (compare(value, best) < 0) === (call === '$min') ? value : best)
   }
   if (column === 'ratio') {
-    return (given as number[]).reduce((sum, value) => sum +
-    value, 0) / (call === '$avg' ? given.length : 1)
+    return (given as number[]).reduce((sum, value) => sum + value, 0) / (call === '$avg' ? given.length : 1)
   }
   const sum = (given as bigint[]).reduce((total, value) => total + value, 0n)
   return call === '$sum' ? sum : rounded(sum * 10_000n, BigInt(given.length))
@@ -120,9 +117,7 @@ function havingOn ({ write, others }: Kind, occurring: readonly Value[]): Arbitr
   const present = occurring.filter((value) => value !== null)
   const operand = present.length === 0
     ? others
-    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...present) }, {
-      weight: 1, arbitrary: others
-    })
+    : fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...present) }, { weight: 1, arbitrary: others })
   const known = (test: Test) => (value: Value): boolean | null => value === null ? null : test(value)
   return fc.oneof(
     operand.map((other): Having => ({ json: write(other), holds: known((value) => compare(value, other) === 0) })),
@@ -361,8 +356,7 @@ const CALLS: Array<[call: object, sql: (condition: string) => string]> = [
   [{ $max: 'n' }, (c) => `max(case when ${c} then n end)`]
 ]
 /** As plain SQL shows a value and as the service does. */
-const comparable = (value: unknown): unknown => value === null ||
-  value === undefined
+const comparable = (value: unknown): unknown => value === null || value === undefined
   ? null
   : /^-?\d+(\.\d+)?$/.test(String(value)) ? Number(value) : String(value)
 
@@ -372,9 +366,7 @@ const moments = fc.tuple(
 const rowsOfTime = fc.array(fc.record({
   dt: fc.option(moments, { freq: 8 }),
   status: fc.option(fc.constantFrom('new', 'paid', 'old')),
-  n: fc.option(
-    fc.integer({ min: -2, max: 3 })
-  ),
+  n: fc.option(fc.integer({ min: -2, max: 3 })),
   total: fc.option(fc.integer({ min: -300, max: 300 }).map((cents) => (cents / 100).toFixed(2))),
   word: fc.option(fc.constantFrom('a', 'ab', 'b', ''))
 }), { minLength: 1, maxLength: 80 })
@@ -385,8 +377,7 @@ await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL
   const { engine, post, sql } = service
   const dialect = engine === 'sqlite' ? 'sqlite' : 'mysql'
   // the connection of the test has another time zone
-  const inUtc = (column: string): string => column === 'ts' &&
-    engine !== 'sqlite'
+  const inUtc = (column: string): string => column === 'ts' && engine !== 'sqlite'
     ? "convert_tz(ts, @@session.time_zone, '+00:00')"
     : column
   let checked = 0
@@ -428,9 +419,7 @@ await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL
     )).sort()
     const [shown, wanted] = [normal(await groupsOf(service, body)), normal(plain)]
     if (JSON.stringify(shown) !== JSON.stringify(wanted)) {
-      throw new Error(
-        `${JSON.stringify(body)}\n${shown.join('\n')}\n${wanted.join('\n')}`
-      )
+      throw new Error(`${JSON.stringify(body)}\n${shown.join('\n')}\n${wanted.join('\n')}`)
     }
     checked++
   }), { numRuns: 60 })

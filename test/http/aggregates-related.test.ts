@@ -31,9 +31,7 @@ const tokens = [
   tokenFor('acme', {
     orders: {},
     customers: { columns: { select: columns }, rows: { tenant: 'a' } },
-    lands: {
-      columns: { select: ['id', 'code', 'area'] }
-    }
+    lands: { columns: { select: ['id', 'code', 'area'] } }
   }),
   tokenFor('north', { orders: {}, customers: {}, lands: { rows: { region_id: 1 } }, regions: {} }),
 ]
@@ -108,9 +106,7 @@ await test('counts of columns that are NOT NULL count no row without a related o
     t.strictSame(await rowsOf(service, {
       filters: { id: { $in: [1, 8] } },
       groupBy: ['id'],
-      aggregates: {
-        c: { $count: of(column) }
-      },
+      aggregates: { c: { $count: of(column) } },
       include: customer,
       orderBy: 'id'
     }), [{ id: 1, c: 1 }, { id: 8, c: 0 }], column)
@@ -127,9 +123,7 @@ await test('counts of columns that are NOT NULL count no row without a related o
 await test('no row, and rows without related ones, give counts of 0 and null', async (t, service) => {
   const aggregates = {
     c: { $count: of('v1') },
-    d: {
-      $countDistinct: of('v1')
-    },
+    d: { $countDistinct: of('v1') },
     sum: { $sum: of('credit') },
     avg: { $avg: of('rate') },
     min: { $min: of('born') },
@@ -160,9 +154,7 @@ await test('groups and aggregates go through members of members, on three levels
       n,
       credit: { $sum: of('credit') },
       area: { $max: of({ land: 'area' }) },
-      wide: {
-        $sum: of({ land: { region: 'area' } })
-      }
+      wide: { $sum: of({ land: { region: 'area' } }) }
     },
     include: throughRegion,
     orderBy: 'region DESC'
@@ -191,9 +183,7 @@ await test('two members of one table, one of them inside another, keep their ' +
     customer: {
       table: 'customers',
       filters: { v1: { $gte: 2 } },
-      include: {
-        land: { table: 'lands', filters: { code: 'DE' } }, same: { table: 'lands', on: { land_id: 'id' } }
-      }
+      include: { land: { table: 'lands', filters: { code: 'DE' } }, same: { table: 'lands', on: { land_id: 'id' } } }
     },
     self: { table: 'orders', on: { id: 'id' }, include: { customer: { table: 'customers' } } }
   }
@@ -202,9 +192,7 @@ await test('two members of one table, one of them inside another, keep their ' +
       a: { $count: of('id') },
       b: { $count: of({ land: 'id' }) },
       c: { $count: of({ same: 'id' }) },
-      d: {
-        $count: { self: { customer: 'id' } }
-      },
+      d: { $count: { self: { customer: 'id' } } },
       e: { $sum: { self: 'credit' }, filters: { customer_id: null } }
     },
     include
@@ -258,9 +246,7 @@ await test('rows that the grant does not see count as not there, and nothing ' +
   const aggregates = {
     n,
     c: { $count: of('id') },
-    d: {
-      $countDistinct: of('v1')
-    },
+    d: { $countDistinct: of('v1') },
     credit: { $sum: of('credit') },
     last: { $min: of('born') },
     area: { $max: of({ land: 'area' }) }
@@ -322,9 +308,7 @@ await test('they are streamed, take values of earlier operations, and are read b
       verb: 'select',
       aggregates: {
         c: { $count: of('id') },
-        area: {
-          $sum: of({ land: 'area' }), filters: { customer_id: { $ref: '/0/rows/0/id' } }
-        }
+        area: { $sum: of({ land: 'area' }), filters: { customer_id: { $ref: '/0/rows/0/id' } } }
       },
       include: {
         customer: {
@@ -351,9 +335,7 @@ await test('whatever is in hidden rows and columns, every answer has the same by
       include: customer
     },
     {
-      groupBy: [
-        { g: of(column) }
-      ],
+      groupBy: [{ g: of(column) }],
       aggregates: { x: { [call]: of('v1') } },
       include: customer,
       having: { x: { $gt: 0 } },
@@ -379,9 +361,7 @@ await test('whatever is in hidden rows and columns, every answer has the same by
   ]) {
     await service.sql(change)
     for (const [index, answer] of (await read()).entries()) {
-      t.equal(
-        answer, before[index], `${change}: ${JSON.stringify(bodies[index])}`
-      )
+      t.equal(answer, before[index], `${change}: ${JSON.stringify(bodies[index])}`)
     }
   }
 })

@@ -54,17 +54,13 @@ const narrowed = [
     name: 'narrow',
     sha256: hashToken('narrow'),
     permissions: ['select' as const],
-    databases: {
-      shop: { hidden: { columns: { select: ['id', 'v1'] } } }
-    }
+    databases: { shop: { hidden: { columns: { select: ['id', 'v1'] } } } }
   },
   {
     name: 'half',
     sha256: hashToken('half'),
     permissions: ['select' as const],
-    databases: {
-      shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } }
-    }
+    databases: { shop: { hidden: { columns: { select: ['id', 'v1'] }, rows: { secret: 1 } } } }
   }
 ]
 
@@ -166,9 +162,7 @@ await test('without groupBy there is one row, also for a table without rows', as
   const aggregates = {
     n: { $count: '*' },
     m: { $count: 'total' },
-    d: {
-      $countDistinct: 'total'
-    },
+    d: { $countDistinct: 'total' },
     s: { $sum: 'total' },
     i: { $sum: 'items' },
     w: { $avg: 'weight' },
@@ -195,9 +189,7 @@ await test('filters select the rows that are grouped, having selects groups', as
     (await rowsOf(select({ groupBy: ['status'], aggregates, orderBy: 'status', ...body }))).map(({ status }) => status)
   const aggregates = {
     n: { $count: '*' },
-    sum: {
-      $sum: 'total'
-    },
+    sum: { $sum: 'total' },
     avg: { $avg: 'total' },
     w: { $sum: 'weight' },
     first: { $min: 'paid' },
@@ -370,9 +362,7 @@ await test('a later operation refers to an aggregate, exact to 64 bits', async (
       table: 'big',
       verb: 'select',
       aggregates: { last: { $max: 'id' }, sum: { $sum: 'id' } },
-      filters: {
-        id: { $gt: 1 }
-      }
+      filters: { id: { $gt: 1 } }
     },
     { table: 'big', verb: 'select', filters: { id: { $ref: '/0/rows/0/last' } } },
     { table: 'big', verb: 'select', filters: { id: { $in: [{ $ref: '/0/rows/0/sum' }] } } }
@@ -428,9 +418,7 @@ await test('sums are exact; one that is too large is VALUE_OUT_OF_RANGE', async 
   for (const rest of [{}, { groupBy: ['g'] }]) {
     for (const column of ['w', 'x']) {
       for (const call of ['$sum', '$avg']) {
-        await tooLarge(
-          { s: { [call]: column } }, `${call} of ${column}`, rest
-        )
+        await tooLarge({ s: { [call]: column } }, `${call} of ${column}`, rest)
       }
     }
   }
@@ -543,9 +531,7 @@ await test('more long texts than MariaDB can sort are NOT_SUPPORTED, because ano
   ]) {
     const { status, json } = await select(body)
     if (service.engine === 'mariadb') {
-      t.match({ status, json }, {
-        status: 422, json: { error: { code: 'NOT_SUPPORTED' } }
-      })
+      t.match({ status, json }, { status: 422, json: { error: { code: 'NOT_SUPPORTED' } } })
     } else t.equal(status, 200)
   }
 })

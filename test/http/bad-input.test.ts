@@ -50,9 +50,7 @@ const test = sharedOnEachEngine(t, {
       name: 'tenant',
       sha256: hashToken(TENANT),
       permissions: ['select', 'update'],
-      databases: {
-        shop: { bills: { rows: { tenant: { $claim: '/tenant' } } } }
-      }
+      databases: { shop: { bills: { rows: { tenant: { $claim: '/tenant' } } } } }
     }
   ]
 })
@@ -136,9 +134,7 @@ await test('messages name the table, the numbers, the place and the cause', asyn
   t.match(await messageOf('['.repeat(100_000)), /cannot be parsed/)
 
   for (const columns of ['*', ['id', '*']]) {
-    t.match(
-      await messageOf({ verb: 'select', columns }), /[;:] leave (it|out "columns") (out )?for all columns$/
-    )
+    t.match(await messageOf({ verb: 'select', columns }), /[;:] leave (it|out "columns") (out )?for all columns$/)
   }
   t.notMatch(await messageOf({ verb: 'select', orderBy: '*' }), /leave/)
 

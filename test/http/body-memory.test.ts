@@ -45,9 +45,7 @@ async function start (
   return await serveRowQuery(t, {
     cwd: folder,
     args: ['--config', 'row-query.json'],
-    env: {
-      NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'fatal'
-    }
+    env: { NODE_OPTIONS: '--max-old-space-size=256', LOG_LEVEL: 'fatal' }
   })
 }
 

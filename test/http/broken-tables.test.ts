@@ -75,9 +75,7 @@ const FUNCTION = /^unknown function: their_function$/
 const CASES: readonly Case[] = [
   {
     table: 'orphans',
-    broken: [
-      insert({ id: 2, n: 2 }), update({ x: 5 }), remove
-    ],
+    broken: [insert({ id: 2, n: 2 }), update({ x: 5 }), remove],
     works: [{ verb: 'select' }, update({ n: 5 })],
     reason: /^no such table: main.nowhere$/,
     only: SQLITE_ALONE
@@ -91,45 +89,35 @@ const CASES: readonly Case[] = [
   },
   {
     table: 'mismatched',
-    broken: [
-      insert({ id: 2, code: 'a' }), update({ code: 'a' })
-    ],
+    broken: [insert({ id: 2, code: 'a' }), update({ code: 'a' })],
     works: [{ verb: 'select' }, update({ n: 5 })],
     reason: /^foreign key mismatch$/,
     only: SQLITE_ALONE
   },
   {
     table: 'parents',
-    broken: [
-      remove, update({ code: 'b' })
-    ],
+    broken: [remove, update({ code: 'b' })],
     works: [insert({ id: 2, code: 'c' }), update({ n: 5 })],
     reason: /^foreign key mismatch$/,
     only: SQLITE_ALONE
   },
   {
     table: 'indexed',
-    broken: [
-      insert({ id: 2, n: 2 }), insert([{ id: 2, n: 2 }, { id: 3, n: 3 }]), update({ n: 2 })
-    ],
+    broken: [insert({ id: 2, n: 2 }), insert([{ id: 2, n: 2 }, { id: 3, n: 3 }]), update({ n: 2 })],
     works: [{ verb: 'select' }],
     reason: FUNCTION,
     only: SQLITE_ALONE
   },
   {
     table: 'checked',
-    broken: [
-      insert({ id: 2, n: 2 }), { ...insert({ id: 1, n: 2 }), onConflict: { key: ['id'] } }, update({ n: 2 })
-    ],
+    broken: [insert({ id: 2, n: 2 }), { ...insert({ id: 1, n: 2 }), onConflict: { key: ['id'] } }, update({ n: 2 })],
     works: [{ verb: 'select' }, remove],
     reason: FUNCTION,
     only: SQLITE_ALONE
   },
   {
     table: 'computed',
-    broken: [
-      { verb: 'select' }, { verb: 'select', filters: { g: 1 } }, insert({ id: 2 })
-    ],
+    broken: [{ verb: 'select' }, { verb: 'select', filters: { g: 1 } }, insert({ id: 2 })],
     works: [{ verb: 'select', columns: ['n'] }],
     reason: FUNCTION,
     only: SQLITE_ALONE
@@ -139,9 +127,7 @@ const CASES: readonly Case[] = [
   },
   {
     table: 'defaulted',
-    broken: [
-      insert({ id: 2 }), insert({ id: 2, n: 2 })
-    ],
+    broken: [insert({ id: 2 }), insert({ id: 2, n: 2 })],
     works: [{ verb: 'select' }, update({ n: 5 })],
     reason: /^ER_NO_SUCH_TABLE \(t_\w+\.s\)$/,
     only: ['mariadb']
@@ -149,9 +135,7 @@ const CASES: readonly Case[] = [
   {
     table: 'collated',
     broken: [{ verb: 'select', orderBy: 's' }, { verb: 'select', filters: { s: 'x' } }],
-    works: [
-      { verb: 'select' }, insert({ id: 2, n: 2, s: 'y' }), { verb: 'select', orderBy: 'n', after: null }
-    ],
+    works: [{ verb: 'select' }, insert({ id: 2, n: 2, s: 'y' }), { verb: 'select', orderBy: 'n', after: null }],
     reason: /^no such collation sequence: their_collation$/,
     only: SQLITE_ALONE
   },
@@ -276,9 +260,7 @@ await onEachEngine(t, 'virtual tables of SQLite, and those in which they keep th
   const listed = (await sql('select name from sqlite_schema where name like ?', ['words%'])).map(({ name }) => name)
   t.ok(listed.length > 4)
   for (const table of listed) {
-    isRefusal(t, await post(table, { verb: 'select' }), {
-      status: 404, code: 'TABLE_NOT_FOUND', why: table
-    })
+    isRefusal(t, await post(table, { verb: 'select' }), { status: 404, code: 'TABLE_NOT_FOUND', why: table })
   }
   t.match(
     await post('found', { verb: 'select' }), { status: 200, json: { data: { rows: [{ body: 'a b' }] } } },

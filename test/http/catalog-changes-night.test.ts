@@ -59,9 +59,7 @@ await onEachEngine(t, 'a dropped table is TABLE_NOT_FOUND for every verb once it
   for (const body of bodies) isLost(t, await post('settings', body), body.verb)
   await untilStatus(404, () => post('settings', select))
   for (const body of bodies) {
-    t.match(await post('settings', body), {
-      status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } }
-    }, body.verb)
+    t.match(await post('settings', body), { status: 404, json: { error: { code: 'TABLE_NOT_FOUND' } } }, body.verb)
   }
 })
 

@@ -66,9 +66,7 @@ await onEachEngine(t, 'a table that is renamed for a moment while the catalog is
     await post('customers', { verb: 'select', columns: ['nope'] }), { status: 503 }, 'nothing is known of its columns'
   )
   for (const token of ['broken', 'elsewhere']) {
-    t.match(
-      await post('customers', select, { token }), { status: 404 }, `${token}: as before`
-    )
+    t.match(await post('customers', select, { token }), { status: 404 }, `${token}: as before`)
   }
   t.match(await post('nope', select), { status: 404 })
   t.match(await post('orders', select), { status: 200 }, 'other tables work')
@@ -164,9 +162,7 @@ for (const ranBefore of [false, true]) {
     const select = { verb: 'select', columns: ['id', 'n'], orderBy: 'id' }
     if (ranBefore) {
       for (let times = 0; times < 3; times++) {
-        t.same((await post('things', select)).json.data.rows, [
-          { id: 1, n: 1 }, { id: 2, n: 2 }
-        ])
+        t.same((await post('things', select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
       }
     }
     for (const statement of becomesText) await sql(statement)
@@ -225,8 +221,7 @@ await onEachEngine(t, 'a table whose columns a statement uses is confirmed at mo
 })
 
 await onEachEngine(t, 'an INVISIBLE column is confirmed too', {
-  schema: () =>
-    ['create table things (id int not null primary key, n int null invisible)'],
+  schema: () => ['create table things (id int not null primary key, n int null invisible)'],
   only
 }, async (t, { post, sql }) => {
   const clock = movableClock(t)
@@ -254,8 +249,7 @@ await onEachEngine(t, 'a value is judged by the type that its column has got, al
 })
 
 await onEachEngine(t, 'a plain write succeeds although a column that it does not name was dropped', {
-  schema: () =>
-    numbers,
+  schema: () => numbers,
   only
 }, async (t, { post, sql }) => {
   await sql('alter table things drop column n')
@@ -265,8 +259,7 @@ await onEachEngine(t, 'a plain write succeeds although a column that it does not
 })
 
 await onEachEngine(t, 'a column that the account may only write is not confirmed', {
-  schema: () =>
-    numbers,
+  schema: () => numbers,
   only
 }, async (t, { url, sql, engine }) => {
   const { hostname, port, pathname } = new URL(url)
@@ -286,8 +279,7 @@ await onEachEngine(t, 'a column that the account may only write is not confirmed
 })
 
 await onEachEngine(t, 'within that second an integer is not equal to a text either', {
-  schema: () =>
-    numbers,
+  schema: () => numbers,
   only
 }, async (t, { post, sql }) => {
   const bodies = [
@@ -310,9 +302,7 @@ await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are
   for (const column of ['small', 'year']) {
     const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
     for (const body of bodies) {
-      t.equal(
-        (await post('small', body)).status, 200, 'the confirmation is valid for a second'
-      )
+      t.equal((await post('small', body)).status, 200, 'the confirmation is valid for a second')
     }
     await sql(`alter table small modify ${column} varchar(20) null`)
     await sql(`insert into small (id, ${column}) values (1, 'abc')`)
@@ -337,8 +327,7 @@ const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
 ]
 
 await onEachEngine(t, 'a column whose type has changed is read with its new type', {
-  schema: () =>
-    ['create table moved (id int not null primary key)'],
+  schema: () => ['create table moved (id int not null primary key)'],
   only
 }, async (t, { post, sql, server, engine }) => {
   await sql("set session sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'")
@@ -366,9 +355,7 @@ const redefined: Array<{
     was: 'c datetime not null',
     change: 'modify c datetime null',
     rows: '(3, null), (4, null)',
-    body: {
-      verb: 'delete', filters: { id: { $gte: 3 }, c: { $null: false } }
-    },
+    body: { verb: 'delete', filters: { id: { $gte: 3 }, c: { $null: false } } },
     data: { deleted: 0 },
     left: [1, 2, 3, 4]
   },
@@ -376,9 +363,7 @@ const redefined: Array<{
     was: 'c datetime not null',
     change: 'modify c datetime null',
     rows: '(3, null)',
-    body: {
-      verb: 'delete', filters: { c: null }
-    },
+    body: { verb: 'delete', filters: { c: null } },
     data: { deleted: 1 },
     left: [1, 2]
   },
@@ -386,9 +371,7 @@ const redefined: Array<{
     was: 'c datetime not null',
     change: 'modify c datetime null',
     rows: '(3, null)',
-    body: {
-      verb: 'select', filters: { c: null }, columns: ['id']
-    },
+    body: { verb: 'select', filters: { c: null }, columns: ['id'] },
     data: { rows: [{ id: 3 }], count: 1 }
   },
   {
@@ -396,9 +379,7 @@ const redefined: Array<{
     change: 'modify c varchar(9) not null',
     rows: "(3, 'longer')",
     refused: true,
-    body: {
-      verb: 'delete', filters: { c: 'longer' }
-    },
+    body: { verb: 'delete', filters: { c: 'longer' } },
     data: { deleted: 1 },
     left: [1, 2]
   },
@@ -415,9 +396,7 @@ const redefined: Array<{
     was: 'c json not null',
     change: 'modify c longtext not null',
     rows: "(3, 'open'), (4, '\"open\"')",
-    body: {
-      verb: 'delete', filters: { c: 'open' }
-    },
+    body: { verb: 'delete', filters: { c: 'open' } },
     data: { deleted: 1 },
     left: [1, 2, 4]
   },
@@ -425,9 +404,7 @@ const redefined: Array<{
     was: 'c int not null, unique key u (c)',
     change: 'drop key u',
     refused: true,
-    body: {
-      verb: 'insert', data: { id: 1, c: 1 }, onConflict: { key: ['c'] }
-    }
+    body: { verb: 'insert', data: { id: 1, c: 1 }, onConflict: { key: ['c'] } }
   }
 ]
 
@@ -489,8 +466,7 @@ await onEachEngine(t, 'selects from a view with any kind of expression are read 
 })
 
 await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', {
-  schema: () =>
-    numbers,
+  schema: () => numbers,
   only,
   database: { statementTimeout: 300 }
 }, async (t, { post, sql }) => {

@@ -60,9 +60,7 @@ await test('a refusal says what is committed, and the source is left', async (t,
     code: 'UNIQUE_VIOLATION',
     status: 409,
     committed: { rows: 1000, line: 1000 },
-    details: [
-      { path: '/data/1500/sku', line: 1501 }
-    ]
+    details: [{ path: '/data/1500/sku', line: 1501 }]
   })
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(isClosed, 'the source was left')

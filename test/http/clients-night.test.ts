@@ -82,9 +82,7 @@ await onEachEngine(t, 'the connection is closed if a client keeps sending after 
 
 const WIDE = {
   mysql: ['create table wide (id int primary key, text longtext)'],
-  sqlite: [
-    'create table wide (id integer primary key, text text)'
-  ]
+  sqlite: ['create table wide (id integer primary key, text text)']
 }
 
 await onEachEngine(t, 'the connection of a client that does not read its answer is closed', {

@@ -236,8 +236,7 @@ await onEachEngine(t, 'pipelined requests are answered in order, ' +
   const answers = readAnswers(socket)
   const insert = (id: number, last: boolean): Buffer => request({
     start: 'POST /api/shop/few HTTP/1.1',
-    ...(!last &&
-    { without: ['Connection'] }),
+    ...(!last && { without: ['Connection'] }),
     body: JSON.stringify({ verb: 'insert', data: { id } })
   })
   socket.write(Buffer.concat(Array.from({ length: 50 }, (_, id) => insert(id + 1, id === 49))))
@@ -246,9 +245,7 @@ await onEachEngine(t, 'pipelined requests are answered in order, ' +
 
 const cells = {
   mysql: ['create table wide (id int primary key, text longtext, raw longblob)'],
-  sqlite: [
-    'create table wide (id integer primary key, text text, raw blob)'
-  ]
+  sqlite: ['create table wide (id integer primary key, text text, raw blob)']
 }
 
 await onEachEngine(t, 'a value is measured ' +

@@ -23,9 +23,7 @@ const schema = (engine: EngineName): string[] => {
     'create table items (id integer not null primary key, parcel int, n int, m int)',
     'create index parcel on items (parcel)', 'insert into items values (1, 1, 1, 2), (2, 1, 2, 2), (3, 2, 3, 2)',
     ...isSqlite
-      ? [
-          "insert into parcels (id, small, big, a, b) values (5, 'abc', 5, x'78', 'x'), (6, 9, 'text', 'z', 1.5)"
-        ]
+      ? ["insert into parcels (id, small, big, a, b) values (5, 'abc', 5, x'78', 'x'), (6, 9, 'text', 'z', 1.5)"]
       : []
   ]
 }

@@ -145,8 +145,7 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
       const children = {
         table: `children${each}`,
         on,
-        ...filters !== undefined &&
-        { filters },
+        ...filters !== undefined && { filters },
         columns: ['parent_id', 'line'],
         orderBy: order,
         limit
@@ -160,14 +159,10 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
       for (const { id, children } of rows) {
         const lines = id === 8 && 'wide' in on
           ? []
-          : [
-              ...Array(each).keys(), ...id === CROWDED ? Array.from({ length: MANY }, (_, index) => 100 + index) : []
-            ]
+          : [...Array(each).keys(), ...id === CROWDED ? Array.from({ length: MANY }, (_, index) => 100 + index) : []]
         const wanted = (order === 'line' ? lines : lines.reverse()).slice(0, limit)
         if (JSON.stringify(children) !== JSON.stringify(wanted.map((line) => ({ parent_id: id, line })))) {
-          t.fail(
-            `${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`
-          )
+          t.fail(`${each} ${JSON.stringify(on)} ${order} ${limit}: ${id} has ${JSON.stringify(children)}`)
         }
       }
       t.ok(sent.length <= 2, `${sent.length} statements`)
@@ -203,9 +198,7 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
     t.ok(read <= most, `an object ordered by ${order}: ${read} rows read, at most ${most}`)
   }
   statements()
-  const {
-    json
-  } = await post('parents', {
+  const { json } = await post('parents', {
     verb: 'select',
     columns: ['id'],
     orderBy: 'id',
@@ -237,9 +230,7 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
       verb: 'select',
       columns: ['id'],
       filters: { id: CROWDED },
-      include: {
-        children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 }
-      }
+      include: { children: { table: 'children1', on: { id: 'parent_id' }, orderBy, limit: 10 } }
     })
     t.equal(json.data.rows[0].children.length, 10)
     const read = await countRead(sql, statements().filter((statement) => statement.includes('`children1`')))
@@ -257,9 +248,7 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
     columns: ['id'],
     orderBy: 'id',
     limit: 300,
-    include: {
-      children: { table: 'children1', on: { id: 'parent_id' }, limit: 2 }
-    }
+    include: { children: { table: 'children1', on: { id: 'parent_id' }, limit: 2 } }
   })).json.data.count, 300)
   t.ok(
     statements().filter((statement) => statement.includes('`children1`')).length <= 4,
@@ -312,9 +301,7 @@ await onEachEngine(t, 'a member that is one row is joined: no statement of its o
   statements()
   const { json } = await post('children1', {
     verb: 'select',
-    columns: [
-      'parent_id'
-    ],
+    columns: ['parent_id'],
     orderBy: 'id',
     limit: 100,
     include: { parent: { table: 'parents', on: { parent_id: 'id' }, columns: ['code'] } }
@@ -366,9 +353,7 @@ await onEachEngine(t, 'a list of long texts or with many filters is divided into
       columns: ['id'],
       orderBy: 'id',
       limit: rows,
-      include: {
-        same: { table: 'words', on: { word: 'word' }, columns: ['id'], filters }
-      }
+      include: { same: { table: 'words', on: { word: 'word' }, columns: ['id'], filters } }
     })
     t.same(
       json.data?.rows, Array.from({ length: rows }, (_, id) => ({ id, same: [{ id }] })),

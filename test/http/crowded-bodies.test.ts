@@ -55,9 +55,7 @@ async function countLists<T> (run: () => Promise<T>): Promise<{ readonly result:
   const originals = names.map((name) => Object[name] as (value: object) => unknown[])
   const replace = (functions: ReadonlyArray<(value: object) => unknown[]>): void => {
     for (const [index, name] of names.entries()) {
-      Object.defineProperty(Object, name, {
-        value: functions[index], configurable: true, writable: true
-      })
+      Object.defineProperty(Object, name, { value: functions[index], configurable: true, writable: true })
     }
   }
   replace(originals.map((original) => (value) => {

@@ -17,9 +17,7 @@ const schema = (engine: EngineName): string[] => [
 const SELLER = 'token-of-a-seller-with-rules-0123456789'
 const tokens = [tokenFor(SELLER, {
   orders: { rows: { tenant: 1 } },
-  items: {
-    columns: { select: ['id', 'order_id'] }
-  },
+  items: { columns: { select: ['id', 'order_id'] } },
   customers: { columns: { select: ['id', 'name'] } }
 })]
 
@@ -50,9 +48,7 @@ await onEachEngine(t, 'include beside returning of a delete', {
       verb: 'delete',
       filters: { customer_id: 1 },
       returning: '*',
-      include: {
-        customer: { table: 'customers', on: { customer_id: 'id' }, columns: ['name'] }
-      },
+      include: { customer: { table: 'customers', on: { customer_id: 'id' }, columns: ['name'] } },
       dryRun: true
     })).json.data,
     {

@@ -60,9 +60,7 @@ await onEachEngine(t, '$is matches a row exactly if its text is the same', { sch
       })).json.data
       if (JSON.stringify(json.data.rows) !== JSON.stringify(expected) ||
         others.count !== rows.length - expected.length) {
-        wrong.push({
-          text, expected, answer: json, others: others.count
-        })
+        wrong.push({ text, expected, answer: json, others: others.count })
       }
     }
     t.same(wrong, [], `${declaration} (seed ${seed})`)
@@ -134,9 +132,7 @@ await onEachEngine(t, 'a pattern matches the same texts in every character set',
       )
     }), { numRuns: 25 })
     if (charset !== 'swe7') {
-      t.same(
-        await found(charset, { $like: 'a\\' }), ['a\\'], 'a backslash at the end matches itself'
-      )
+      t.same(await found(charset, { $like: 'a\\' }), ['a\\'], 'a backslash at the end matches itself')
     }
   }
 })

@@ -189,9 +189,7 @@ await test('$has finds the sets with a member, or with all members of a list', a
     verb: 'select',
     groupBy: ['tags'],
     having: { tags: { $has: 'b' } },
-    aggregates: {
-      n: { $count: '*', filters: { wide: { $has: 'm63' } } }
-    },
+    aggregates: { n: { $count: '*', filters: { wide: { $has: 'm63' } } } },
     orderBy: 'tags'
   })).json.data?.rows, [{ tags: ['a', 'b'], n: 1 }, { tags: ['b', 'A b'], n: 1 }])
   t.same((await post('posts', { verb: 'update', filters: { tags: { $has: 'b' } }, data: { word: 'x' } })).json.data, {
@@ -202,9 +200,7 @@ await test('$has finds the sets with a member, or with all members of a list', a
     {
       table: 'posts',
       verb: 'select',
-      filters: {
-        tags: { $has: { $ref: '/0/rows/0/tags/0' } }
-      },
+      filters: { tags: { $has: { $ref: '/0/rows/0/tags/0' } } },
       columns: ['id'],
       orderBy: 'id'
     },
@@ -246,8 +242,7 @@ await test('a pattern matches the same texts in character sets in which a backsl
   const names = engine === 'sqlite' ? ['c_utf8mb4'] : ['c_sjis', 'c_gbk', 'c_utf8mb4']
   t.match(await post('texts', {
     verb: 'insert',
-    data: texts.map((text, id) =>
-      ({ id, ...Object.fromEntries(names.map((name) => [name, text])) }))
+    data: texts.map((text, id) => ({ id, ...Object.fromEntries(names.map((name) => [name, text])) }))
   }), { status: 200 })
   const expected: Array<[filter: object, found: string[]]> = [
     [{ $like: 'a_b' }, ['a%b', 'a_b', 'axb', 'a!b', 'a\\b']], [{ $like: 'a\\_b' }, ['a_b']],

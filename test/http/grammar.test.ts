@@ -99,9 +99,7 @@ const LINES: Readonly<Record<string, Line>> = {
   outcomes: {
     body: {
       verb: 'insert',
-      data: [
-        { id: 1, paid: 6 }, { id: 9, paid: 1 }
-      ],
+      data: [{ id: 1, paid: 6 }, { id: 9, paid: 1 }],
       onConflict: { key: ['id'] },
       outcomes: true,
       dryRun: true
@@ -128,9 +126,7 @@ const LINES: Readonly<Record<string, Line>> = {
   'groups through members of members': {
     body: {
       verb: 'select',
-      groupBy: [
-        { land: { customer: { land: 'name' } } }
-      ],
+      groupBy: [{ land: { customer: { land: 'name' } } }],
       aggregates: { n: { $count: '*' } },
       include: grouped,
       orderBy: 'land'
@@ -173,9 +169,7 @@ await test('each word of the grammar has the same answer by every way in', async
         database: 'shop',
         table: 'orders',
         body,
-        grant: {
-          name: 'everything', permissions: ['select', 'insert', 'update', 'delete']
-        }
+        grant: { name: 'everything', permissions: ['select', 'insert', 'update', 'delete'] }
       }),
       tool: called.isError ? called.text : called.result
     }
@@ -226,9 +220,7 @@ await test('describe_table says what filters and members need, and the form of t
   const { result } = await (await connectTo(t, service)).call('describe_table', { database: 'shop', table: 'orders' })
   const described = JSON.stringify(result)
   for (const word of ['"$case"', '"$at"', '{"table":"customers","on":{"customer_id":"id"},"rows":"one"}']) {
-    t.ok(
-      described.includes(word), `${word} in ${described}`
-    )
+    t.ok(described.includes(word), `${word} in ${described}`)
   }
   const document = JSON.parse(
     (await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body

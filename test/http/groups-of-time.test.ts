@@ -87,9 +87,7 @@ await test('names of parts stand at their place in the rows, and in orderBy, hav
   t.same((await groupsOf(service, { groupBy: [{ m: { $month: 'dt' } }] })).length, 9)
   t.same(await groupsOf(service, {
     groupBy: [{ m: { $month: 'dt' } }],
-    having: {
-      $or: [{ m: '2026-05' }, { m: { $like: '%-07' } }, { m: null }, { m: { $is: '2026-01' } }]
-    },
+    having: { $or: [{ m: '2026-05' }, { m: { $like: '%-07' } }, { m: null }, { m: { $is: '2026-01' } }] },
     orderBy: 'm'
   }), [{ m: '2026-01' }, { m: '2026-05' }, { m: '2026-07' }])
   const seen = []
@@ -192,9 +190,7 @@ await test('an aggregate with filters is computed from the rows that pass', asyn
       ratio: Number(total),
       word: id % 2 === 0 ? 'a' : 'b',
       dt: { $now: { days: -id } },
-      ts: {
-        $now: { days: -id }
-      }
+      ts: { $now: { days: -id } }
     }))
   })
   const paid = { status: 'paid' }

@@ -117,9 +117,7 @@ await test('filters of the request name its table, those of a member remove no r
       verb: 'select',
       groupBy: [country],
       aggregates: n,
-      include: {
-        customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } }
-      },
+      include: { customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } } },
       orderBy: 'country'
     }
   ])

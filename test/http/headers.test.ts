@@ -231,9 +231,7 @@ await test('a request with unusual headers or an unusual path is answered like a
 await test('a request that ends before its body changes nothing and is not logged as an error', async (t, service) => {
   const wire = await listen(service)
   for (const line of [{ ...length('1000'), body: DELETE }, chunked(`24\r\n${DELETE}\r\n`)]) {
-    t.same(
-      await wire.send(request(line), { hangUp: true }), []
-    )
+    t.same(await wire.send(request(line), { hangUp: true }), [])
   }
   await until('the connections have ended', async () =>
     await promisify(service.server.app.server.getConnections.bind(service.server.app.server))() === 0)
@@ -280,9 +278,7 @@ await test('a request that was answered before its body proved invalid gets only
     const head = request({
       start: 'POST /elsewhere HTTP/1.1',
       without: ['Content-Length', ...keep],
-      with: [
-        'Transfer-Encoding: chunked'
-      ],
+      with: ['Transfer-Encoding: chunked'],
       body: ''
     })
     const broken = Buffer.from('no length\r\n')
@@ -338,16 +334,12 @@ const attacks: Array<[why: string, first: Line, together: Buffer, later: Buffer]
   ],
   ['a request in chunks', {
     without: ['Connection', 'Content-Length'],
-    with: [
-      ...UPGRADE, 'Transfer-Encoding: chunked'
-    ],
+    with: [...UPGRADE, 'Transfer-Encoding: chunked'],
     body: '2\r\n{}\r\n0\r\n\r\n'
   }, outer().subarray(0, -INNER.length), INNER],
   ['a request without a body', {
     start: 'GET /api/shop/customers HTTP/1.1',
-    without: [
-      'Connection', 'Content-Length', 'Content-Type'
-    ],
+    without: ['Connection', 'Content-Length', 'Content-Type'],
     with: UPGRADE,
     body: ''
   }, outer().subarray(0, -INNER.length), INNER]
@@ -426,8 +418,7 @@ async function ask ({ server: { app } }: Service, {
     headers: {
       ...(token !== null && { authorization: `Bearer ${token}` }),
       ...headers,
-      ...(method === 'POST' &&
-      { 'content-type': 'application/json' })
+      ...(method === 'POST' && { 'content-type': 'application/json' })
     },
     ...(method === 'POST' && { payload: '{"verb":"select","columns":["id"],"limit":1}' })
   })

@@ -20,9 +20,7 @@ await onEachEngine(t, 'a server with available databases is alive and ' +
     t.match(await health(service, path), {
       status: 200,
       text: /^\{"status":"ok"[,}]/,
-      headers: {
-        'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8'
-      }
+      headers: { 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' }
     })
   }
 })

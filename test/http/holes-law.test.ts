@@ -59,9 +59,7 @@ await onEachEngine(t, 'requests of one shape at once, of callers with other clai
       table: 'notes',
       verb: 'update',
       filters: { id: id % TENANTS === tenant ? { $ref: '/0/rows/0/id' } : id },
-      data: {
-        note: `of ${tenant}: ${id}`
-      }
+      data: { note: `of ${tenant}: ${id}` }
     }
   ], { token: tenantToken(tenant) })))
   t.same(writes.filter(({ status }) => status !== 200).map(({ text }) => text), [])

@@ -153,9 +153,7 @@ await testShop('tokens and JWTs are tried before the function', async (t, servic
     status: 403, code: 'PERMISSION_DENIED', why: 'a JWT without a role, and the app does not know the caller'
   })
   for (const authorization of ['Bearer unknown', 'Basic abc', 'Bearer a.b.c']) {
-    t.match(await ask({ authorization }), {
-      status: 401
-    })
+    t.match(await ask({ authorization }), { status: 401 })
   }
   t.match(
     await ask({ ...user, authorization: 'Bearer of the app' }), { status: 429 },
@@ -432,9 +430,7 @@ await test('the app with its own users in docs/host-grants.md works', async (t, 
   const app = await hostExamplesStart(t as Test, 'js users', service, 'docs/host-grants.md')
   const [ada, zoe] = [{ 'x-api-key': 'the-key-of-ada' }, { 'x-api-key': 'the-key-of-zoe' }]
   for (const headers of [{}, { 'x-api-key': '' }, { 'x-api-key': 'another' }]) {
-    t.match(await ask(app, headers), {
-      status: 401, json: { error: { code: 'UNAUTHENTICATED' } }
-    })
+    t.match(await ask(app, headers), { status: 401, json: { error: { code: 'UNAUTHENTICATED' } } })
   }
   t.match(await ask(app, ada, { verb: 'select' }), {
     status: 200, json: { data: { rows: [{ id: 1, note: 'a', tenant: undefined }], count: 1 } }

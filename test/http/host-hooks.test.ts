@@ -203,9 +203,7 @@ await test('an error of a hook that is frozen, or whose properties throw, is ans
     await t.rejects(rows.execute({
       database: 'shop',
       table: 'items',
-      grant: {
-        name: 'g', permissions: [...VERBS]
-      },
+      grant: { name: 'g', permissions: [...VERBS] },
       body: { verb: 'update', data: { n: 1 }, filters: { id: 1 } }
     }), { code: 'WRITE_REFUSED' }, kind)
   }

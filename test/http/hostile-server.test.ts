@@ -124,9 +124,7 @@ for (const { name: kind } of await engines()) {
       for (const [index, end] of ['c', 'a', 'b'].entries()) {
         const { status } = await post('children', {
           verb: 'insert',
-          data: {
-            id: index + 1, parent_id: 1, amount: 1, seen: '2026-07-01T12:00:00Z', body: body + end
-          }
+          data: { id: index + 1, parent_id: 1, amount: 1, seen: '2026-07-01T12:00:00Z', body: body + end }
         })
         t.equal(status, 200)
       }
@@ -176,9 +174,7 @@ for (const { name: kind } of await engines()) {
       'start another one', async (t) => {
       const { post } = await start(t as Test, ["init_connect = 'start transaction'", 'completion_type = 1'])
       for (const id of [60, 61]) {
-        t.equal(
-          (await post('notes', { verb: 'insert', data: { id, name: 'committed' } })).status, 200
-        )
+        t.equal((await post('notes', { verb: 'insert', data: { id, name: 'committed' } })).status, 200)
       }
       t.match(await sql('select count(*) as n from notes where id in (60, 61)'), [{ n: 2 }])
     })

@@ -29,9 +29,7 @@ async function select (port: number, { path = '/api/shop/customers', ...options 
     path,
     method: 'POST',
     agent: false,
-    headers: {
-      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json'
-    },
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
     ...options
   })
   sent.end('{"verb":"select","limit":1}')

@@ -45,9 +45,7 @@ const options = {
   roles: {
     reader: { permissions, databases },
     clerk: { permissions, databases },
-    auditor: {
-      permissions: ['select' as const], databases
-    }
+    auditor: { permissions: ['select' as const], databases }
   }
 }
 
@@ -98,9 +96,7 @@ await test('anything else under the key is refused', async (t, service) => {
     () => operate([{ table: 'orders', ...insert }], withKey('a'))
   ]
   for (const other of others) {
-    isRefusal(t, await other(), {
-      status: 422, code: 'IDEMPOTENCY_KEY_REUSED', why: 'another request'
-    })
+    isRefusal(t, await other(), { status: 422, code: 'IDEMPOTENCY_KEY_REUSED', why: 'another request' })
   }
   t.equal(await orders(service), 3)
   t.match(
@@ -237,8 +233,7 @@ await test('an answer that was lost during COMMIT is looked up', async (t, servi
 await test('a deadlock runs it again', async (t, service) => {
   const { post, proxy } = service as Service & { proxy: Proxy }
   let failures = 2
-  proxy.onStatement = (sql) => sql.startsWith('insert into `orders`') &&
-    failures-- > 0
+  proxy.onStatement = (sql) => sql.startsWith('insert into `orders`') && failures-- > 0
     ? errorPacket(1213, '40001')
     : undefined
   t.equal((await post('orders', insert, withKey('a'))).status, 200)

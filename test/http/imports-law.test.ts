@@ -48,9 +48,7 @@ await onEachEngine(t, 'an export of every type goes into an empty copy in chunks
   const read = async (table: string, accept: string): Promise<string> => (await server.app.inject({
     method: 'POST',
     url: `/api/shop/${table}`,
-    headers: {
-      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept
-    },
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
     payload: '{"verb":"select","orderBy":"id"}'
   })).body
   for (const [group, columns] of groupsOf(engine).entries()) {
@@ -120,9 +118,7 @@ await onEachEngine(t, 'a malformed file has its code, line and column, and ' +
       t.equal(json.error?.code, code, `${String(rest)} ${text}`)
       t.equal(detail?.line, line, `${String(rest)} ${text}`)
       if (path !== '-') {
-        t.match(
-          detail?.path, new RegExp(`^/data/105\\d${path.replaceAll('/', '\\/')}$`), `${String(rest)} ${text}`
-        )
+        t.match(detail?.path, new RegExp(`^/data/105\\d${path.replaceAll('/', '\\/')}$`), `${String(rest)} ${text}`)
       }
       t.match(await service.sql('select count(*) as n from items'), [{ n: /^0n?$/ }], String(rest))
       await service.sql('delete from items')

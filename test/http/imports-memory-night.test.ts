@@ -40,9 +40,7 @@ await onEachEngine(t, `an import of ${SIZE} MB holds less than ${MOST} MB, and o
   const service = await serveRowQuery(t, {
     cwd,
     args: ['--config', 'row-query.json'],
-    env: {
-      API_TOKEN: TOKEN, NODE_OPTIONS: `--max-old-space-size=${OLD_OBJECTS}`
-    }
+    env: { API_TOKEN: TOKEN, NODE_OPTIONS: `--max-old-space-size=${OLD_OBJECTS}` }
   })
   const rss = (): number => Number(
     /VmHWM:\s+(\d+) kB/.exec(readFileSync(join('/proc', String(service.child.pid), 'status'), 'utf8'))?.[1]

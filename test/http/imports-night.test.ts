@@ -302,9 +302,7 @@ await onEachEngine(t, 'time limits of a statement and of the whole are 504', {
     })
     t.match(answer, {
       status: 504,
-      json: {
-        error: { code: 'QUERY_TIMEOUT', committed: query !== '' ? { rows: 1000, line: 1001 } : undefined }
-      }
+      json: { error: { code: 'QUERY_TIMEOUT', committed: query !== '' ? { rows: 1000, line: 1001 } : undefined } }
     }, query)
   }
   await locked()

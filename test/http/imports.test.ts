@@ -175,9 +175,7 @@ await test('under rules, a row may name a row of its own or an earlier batch, an
     await service.sql('delete from trees where id > 2')
     t.match(await send(rows.with(1050, '1060,1,2'), query), {
       status: 409,
-      json: {
-        error: { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/1050/parent', line: 1052 }] }
-      }
+      json: { error: { code: 'FOREIGN_KEY_VIOLATION', details: [{ path: '/data/1050/parent', line: 1052 }] } }
     }, query)
     t.match(await service.sql('select count(*) as n from trees'), [{ n: new RegExp(`^${rest}n?$`) }], query)
   }
@@ -343,9 +341,7 @@ await test('415 names the media types that a path accepts', async (t, { server, 
   const { statusCode, json } = await server.app.inject({
     method: 'POST',
     url: '/api/shop/items',
-    headers: {
-      authorization: 'Bearer test-token-that-may-do-everything-0123456789'
-    }
+    headers: { authorization: 'Bearer test-token-that-may-do-everything-0123456789' }
   })
   t.match([statusCode, json().error.message], [415, /text\/csv/], 'without a type')
 })

@@ -50,8 +50,7 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
     return [
       `create table every (id integer not null primary key, k varchar(4) not null, n int not null, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`,
       'create index by_k on every (k)', 'create index by_n on every (n)',
-      ...columns.flatMap((column, index) => isIndexed(column) ||
-        engine === 'sqlite'
+      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite'
         ? [`create index by_c${index} on every (c${index})`]
         : []),
       'create view seen as select * from every',
@@ -107,9 +106,7 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
         verb: 'select',
         columns: ['id'],
         orderBy: 'id',
-        include: {
-          same: { table: 'every', on: { [column]: column }, columns: ['id'] }
-        }
+        include: { same: { table: 'every', on: { [column]: column }, columns: ['id'] } }
       })
       if (answer.status === 400 && /cannot relate|has no index/.test(answer.text)) continue
       related++
@@ -126,18 +123,14 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
           verb: 'select',
           columns: ['id'],
           orderBy: 'id',
-          include: {
-            same: { table: view, on: { [column]: column }, columns: ['id'], orderBy: 'id' }
-          }
+          include: { same: { table: view, on: { [column]: column }, columns: ['id'], orderBy: 'id' } }
         })
         t.same(viewed.json.data?.rows, wanted, `${declaration} of ${view} (seed ${seed}): ${viewed.text.slice(0, 300)}`)
         const some = await post('every', {
           verb: 'select',
           columns: ['id'],
           orderBy: 'id',
-          filters: {
-            $some: { [view]: { on: { [column]: column }, filters: { n: { $gt: 1 } } } }
-          }
+          filters: { $some: { [view]: { on: { [column]: column }, filters: { n: { $gt: 1 } } } } }
         })
         const passing = new Set(rows.filter(({ n }) => Number(n) > 1).map(({ id }) => id))
         t.same(some.json.data?.rows, wanted.filter(({ same }) => same.some(({ id }) => passing.has(id)))

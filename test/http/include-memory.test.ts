@@ -44,9 +44,7 @@ await onEachEngine(t, 'an answer whose members need more memory than all answers
   t.equal(few.json.data.rows[1].children.length, EACH)
   t.ok(few.text.length * CHILDREN / EACH / 2 < MEGABYTE, 'the bytes of all of them would have room')
   for (let each = 0; each < 3; each++) {
-    t.match(await ask(1000), {
-      status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } }
-    })
+    t.match(await ask(1000), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } })
   }
   t.match(await ask(2), { status: 200 }, 'the memory is released')
 })
@@ -78,9 +76,7 @@ await onEachEngine(t, 'long texts by which rows are related count with their byt
     include: {
       visits: {
         on: { id: 'site_id' },
-        columns: [
-          'id'
-        ],
+        columns: ['id'],
         orderBy: 'id',
         limit,
         include: { pages: { on: { url: 'url' }, aggregates: { n: { $count: '*' } } } }
@@ -90,9 +86,7 @@ await onEachEngine(t, 'long texts by which rows are related count with their byt
   const few = await ask(10)
   t.match(few.json.data?.rows[0].visits[9], { id: 9, pages: { n: 0 } }, few.text.slice(0, 200))
   for (let each = 0; each < 3; each++) {
-    t.match(await ask(EACH), {
-      status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } }
-    })
+    t.match(await ask(EACH), { status: 422, json: { error: { code: 'RESULT_TOO_LARGE' } } })
   }
   t.match(await ask(10), { status: 200 }, 'the memory is released')
 })

@@ -70,9 +70,7 @@ await onEachEngine(t, 'the columns of a pair have one kind', {
       const { status, json } = await post('many', {
         verb: 'select',
         columns: ['id'],
-        include: {
-          found: { table: 'others', on: { [`c${from}`]: `c${to}` }, columns: ['id'] }
-        }
+        include: { found: { table: 'others', on: { [`c${from}`]: `c${to}` }, columns: ['id'] } }
       })
       const what = `${declaration} and ${other.declaration}`
       if (kind === other.kind && kind !== 'none') {
@@ -190,9 +188,7 @@ await onEachEngine(t, 'columns that were altered since the catalog was read are 
   }
   const byPrice = { ...byId, include: { items: { on: { price: 'price' }, columns: ['id'] } } }
   for (const body of [byId, byPrice]) {
-    t.same((await post('orders', body)).json.data.rows, [
-      { id: 1, items: [{ id: 1 }] }, { id: 2, items: [{ id: 2 }] }
-    ])
+    t.same((await post('orders', body)).json.data.rows, [{ id: 1, items: [{ id: 1 }] }, { id: 2, items: [{ id: 2 }] }])
   }
   await sql('alter table items modify price decimal(8,3) not null')
   t.match(

@@ -45,9 +45,7 @@ await test('the rows of a write have members as those of a select', async (t, { 
     [{
       verb: 'update',
       key: ['id'],
-      data: [
-        { id: 3, note: 'z' }, { id: 1, note: 'z' }, { id: 99, note: 'z' }
-      ],
+      data: [{ id: 3, note: 'z' }, { id: 1, note: 'z' }, { id: 99, note: 'z' }],
       filters: {}
     }, { rows: [{ id: 3, ...none }, { id: 1, ...ada }], updated: 2 }],
     [{ verb: 'update', data: { customer_id: 2 }, filters: { id: 1 }, dryRun: true }, {
@@ -82,9 +80,7 @@ await test('the rows of a write have members as those of a select', async (t, { 
       verb: 'insert',
       data: { id: 50, customer_id: 2 },
       returning: ['id'],
-      include: {
-        customer: { table: 'customers' }
-      }
+      include: { customer: { table: 'customers' } }
     },
     {
       table: 'items',

@@ -23,9 +23,7 @@ await onEachEngine(t, 'while tables are altered, a member is as ' +
     filters: { id: [1, 2] },
     include: {
       entries: { columns: [column] },
-      one: {
-        table: 'entries', on: { id: 'account_id' }, filters: { line: 1 }, columns: [column]
-      }
+      one: { table: 'entries', on: { id: 'account_id' }, filters: { line: 1 }, columns: [column] }
     }
   })
   const rows = (column: string) => [{ id: 1, entries: [{ [column]: 1 }, { [column]: 2 }], one: { [column]: 1 } }, {

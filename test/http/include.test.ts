@@ -85,17 +85,13 @@ await test('a row has members: one row or null, a list, and computed values', as
         id: 1,
         total: '10.50',
         customer: { name: 'Ada' },
-        order_items: [
-          { sku: 'A', quantity: 2, product: product.A }, { sku: 'B', quantity: 1, product: product.B }
-        ],
+        order_items: [{ sku: 'A', quantity: 2, product: product.A }, { sku: 'B', quantity: 1, product: product.B }],
         payments: { n: 2, paid: '10.50' }
       },
       {
         id: 2,
         total: '20.00',
-        customer: {
-          name: 'Ada'
-        },
+        customer: { name: 'Ada' },
         order_items: [{ sku: 'A', quantity: 5, product: product.A }],
         payments: { n: 0, paid: null }
       },
@@ -103,9 +99,7 @@ await test('a row has members: one row or null, a list, and computed values', as
         id: 3,
         total: '30.00',
         customer: { name: 'Bob' },
-        order_items: [
-          { sku: 'B', quantity: 7, product: product.B }, { sku: 'B', quantity: 8, product: product.B }
-        ],
+        order_items: [{ sku: 'B', quantity: 7, product: product.B }, { sku: 'B', quantity: 8, product: product.B }],
         payments: { n: 1, paid: '5.00' }
       },
       { id: 4, total: '40.00', customer: null, order_items: [], payments: { n: 0, paid: null } }
@@ -199,9 +193,7 @@ await test('"as" says whether a member is a list or its first row', async (t, { 
       as: 'list',
       filters: { line: 2 },
       columns: ['sku'],
-      include: {
-        product: { ...product, as: 'list' }
-      }
+      include: { product: { ...product, as: 'list' } }
     }, [[{ sku: 'B', product: [{ title: 'Banana' }] }], [], [{ sku: 'B', product: [{ title: 'Banana' }] }], []]],
     [{ table: 'order_items', as: 'list', columns: ['line'], limit: 1 }, [
       [{ line: 1 }], [{ line: 1 }], [{ line: 1 }], []
@@ -348,9 +340,7 @@ await test('reading stops where the whole answer is larger than it may be', asyn
       items: {
         ...items,
         limit: 15,
-        include: {
-          again: { table: 'order_items', on: { order_id: 'order_id' }, limit: 15, columns: ['line'] }
-        }
+        include: { again: { table: 'order_items', on: { order_id: 'order_id' }, limit: 15, columns: ['line'] } }
       }
     }
   ]) {
@@ -399,9 +389,7 @@ await onEachEngine(t, 'an index that was named in the statement of a ' +
     columns: ['id'],
     filters: { id: [1, 3] },
     orderBy: 'id',
-    include: {
-      payments: { on: { id: 'order_id' }, columns: ['id'] }
-    }
+    include: { payments: { on: { id: 'order_id' }, columns: ['id'] } }
   }
   const rows = [{ id: 1, payments: [{ id: 1 }, { id: 2 }] }, { id: 3, payments: [{ id: 3 }] }]
   t.same((await post('orders', request)).json.data.rows, rows)
@@ -427,16 +415,12 @@ await test('the least and the greatest FLOAT of related rows are exact', async (
       v: { $max: 'v' },
       sum: { $sum: 'd' },
       least: { $min: 'd' },
-      some: {
-        $max: 'v', filters: { id: 2 }
-      }
+      some: { $max: 'v', filters: { id: 2 } }
     }
     const { status, json, text } = await post('devices', {
       verb: 'select',
       orderBy: 'id',
-      include: {
-        r: { table: 'readings', on: { id: 'device_id' }, aggregates, ...filters && { filters } }
-      }
+      include: { r: { table: 'readings', on: { id: 'device_id' }, aggregates, ...filters && { filters } } }
     })
     t.equal(status, 200, text)
     t.strictSame(json?.data?.rows, [
@@ -490,9 +474,7 @@ await test('rows, lists and computed values are of one snapshot', async (t, { po
     entries: {
       columns: ['line'],
       limit: 1000,
-      include: {
-        notes: { on: { account_id: 'account_id', line: 'line' }, columns: ['part'] }
-      }
+      include: { notes: { on: { account_id: 'account_id', line: 'line' }, columns: ['part'] } }
     },
     counted: { table: 'entries', aggregates: { n: { $count: '*' }, last: { $max: 'line' } } },
     latest: { table: 'entries', on: { id: 'account_id', last: 'line' }, columns: ['line'] }

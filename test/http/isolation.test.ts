@@ -37,9 +37,7 @@ async function levelsOf (service: Service, write: Write): Promise<string[]> {
   const { sql, operate } = service
   await operate({
     isolation: 'serializable',
-    operations: [
-      { table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }
-    ]
+    operations: [{ table: 'tags', verb: 'update', filters: { item_id: 1 }, data: { word: 'x' } }]
   })
   await sql('delete from notes')
   const { status, text, json } = await write(service)
@@ -105,9 +103,7 @@ const testOne = sharedOnEachEngine(t, { schema, only, keepsRows: true, database:
 await testOne('each write runs at its level, whatever the connection was used for before', async (t, service) => {
   for (const [name, write] of Object.entries(SINGLE)) t.same(await levelsOf(service, write), ['READ-COMMITTED'], name)
   for (const [name, write] of Object.entries(REPEATABLE)) {
-    t.same(await levelsOf(service, write), [
-      'REPEATABLE-READ'
-    ], name)
+    t.same(await levelsOf(service, write), ['REPEATABLE-READ'], name)
   }
   t.same(await levelsOf(service, ({ operate }) => operate({
     isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }]
@@ -124,10 +120,7 @@ await testOne('an attempt after a deadlock runs at its level, although a trigger
   ].entries()) {
     let refused = 0
     if (proxy !== undefined) {
-      proxy.onStatement = (text) => text === 'commit' &&
-      refused++ === 0
-        ? errorPacket(1213, '40001')
-        : undefined
+      proxy.onStatement = (text) => text === 'commit' && refused++ === 0 ? errorPacket(1213, '40001') : undefined
     }
     t.equal((await write()).status, 200)
     t.equal(refused, 2, 'the first COMMIT was refused')
@@ -261,9 +254,7 @@ await onEachEngine(t, 'each row that an update or delete returns is one that it 
       const filters = { state: 'new' }
       const { status, json } = await post('jobs', remove
         ? { verb: 'delete', filters, returning: ['id'] }
-        : {
-            verb: 'update', filters, data: { state: 'taken', worker }, returning: ['id']
-          })
+        : { verb: 'update', filters, data: { state: 'taken', worker }, returning: ['id'] })
       if (status === 200) taken.push(...json.data.rows.map(({ id }: { id: number }) => id))
       else refused.push(`${remove ? 'delete' : 'update'}: ${json.error.code}`)
       if (status === 200) t.equal(json.data[remove ? 'deleted' : 'updated'], json.data.rows.length)
