@@ -5,7 +5,7 @@ import { isLost, untilStatus } from '../support/lost-tables.ts'
 import { movableClock } from '../support/clock.ts'
 import { tokenFor } from '../support/documents.ts'
 import { createProxy } from '../support/recorder.ts'
-import { type EngineName, onEachEngine, startService, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const select = { verb: 'select' }
@@ -146,34 +146,50 @@ await onEachEngine(t, 'requests are answered with 503 until a database that was 
 
 const only: EngineName[] = ['mariadb', 'mysql']
 const INJECTED = '1,"admin":true'
-const numbers = [
-  'create table things (id int not null primary key, n int null, m int null)',
-  'insert into things values (1, 1, 1), (2, 2, 2)'
+const numbers = (name: string): string[] => [
+  `create table ${name} (id int not null primary key, n int null, m int null)`,
+  `insert into ${name} values (1, 1, 1), (2, 2, 2)`
 ]
-const becomesText = [
-  'alter table things modify n varchar(100) null', `insert into things values (3, '${INJECTED}', 3), (4, 'abc', 4)`
+const becomesText = (name: string): string[] => [
+  `alter table ${name} modify n varchar(100) null`, `insert into ${name} values (3, '${INJECTED}', 3), (4, 'abc', 4)`
 ]
 const expected = [{ id: 1, n: '1' }, { id: 2, n: '2' }, { id: 3, n: INJECTED }, { id: 4, n: 'abc' }]
 
-for (const ranBefore of [false, true]) {
-  await onEachEngine(t, `a text in a former number column is a text (the statement ran before: ${ranBefore})`, {
-    schema: () => numbers, only
-  }, async (t, { post, sql }) => {
+/** Each test has tables of its own, and leaves the clock as it is. */
+const testOwn = sharedOnEachEngine(t, {
+  schema: () => [
+    ...['unread', 'read', 'zeros', 'plain', 'written', 'lately'].flatMap(numbers),
+    'create table small (id int not null primary key, small tinyint(4) null, year year null)',
+    'create table moved (id int not null primary key)',
+    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, ' +
+      'y year, x text, j json)',
+    "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
+  `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient, concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day,
+    null as nothing, i > 3 as more, year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive, repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place,
+    unhex('41') as bytes, sec_to_time(i) as duration, i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
+  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, ' +
+    'group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
+  ],
+  only,
+  keepsRows: true
+})
+
+for (const name of ['unread', 'read']) {
+  await testOwn(`a text in a former number column is a text (${name} before)`, async (t, { post, sql }) => {
     const select = { verb: 'select', columns: ['id', 'n'], orderBy: 'id' }
-    if (ranBefore) {
-      for (let times = 0; times < 3; times++) {
-        t.same((await post('things', select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
-      }
+    for (let times = name === 'read' ? 3 : 0; times > 0; times--) {
+      t.same((await post(name, select)).json.data.rows, [{ id: 1, n: 1 }, { id: 2, n: 2 }])
     }
-    for (const statement of becomesText) await sql(statement)
-    const { status, json } = await post('things', select)
+    for (const statement of becomesText(name)) await sql(statement)
+    const { status, json } = await post(name, select)
     t.equal(status, 200)
     t.strictSame(json.data.rows, expected)
   })
 }
 
-await onEachEngine(t, 'a write compares no number with a former number column: the text abc ' +
-  'is not equal to 0', { schema: () => numbers, only }, async (t, { post, sql, server }) => {
+await testOwn('a write compares no number with a former number column: the text abc is not equal to 0', async (
+  t, { post, sql, server }
+) => {
   const bodies = [
     { verb: 'delete', filters: { n: 0 } },
     { verb: 'update', data: { m: 9 }, filters: { n: 0 } },
@@ -181,15 +197,15 @@ await onEachEngine(t, 'a write compares no number with a former number column: t
     { verb: 'select', columns: ['id'], filters: { n: 0 } }
   ]
   for (const body of bodies) {
-    await sql('delete from things where id > 2')
-    await sql('alter table things modify n int null')
+    await sql('delete from zeros where id > 2')
+    await sql('alter table zeros modify n int null')
     await server.rows.refresh()
-    for (const statement of becomesText) await sql(statement)
-    const { status, json } = await post('things', body)
+    for (const statement of becomesText('zeros')) await sql(statement)
+    const { status, json } = await post('zeros', body)
     t.equal(status, 400, JSON.stringify(body))
     t.match(json.error, { code: 'INVALID_VALUE', message: /"n": expected a string/ })
     t.same(
-      await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })),
+      await sql('select id, n, m from zeros order by id'), expected.map((row) => ({ ...row, m: row.id })),
       'nothing was changed'
     )
   }
@@ -197,7 +213,7 @@ await onEachEngine(t, 'a write compares no number with a former number column: t
 
 await onEachEngine(t, 'a table whose columns a statement uses is confirmed at most once a second', {
   schema: () => [
-    ...numbers,
+    ...numbers('things'),
     'create table others (id int not null primary key, thing int null, foreign key (thing) references things (id))'
   ],
   only
@@ -248,57 +264,50 @@ await onEachEngine(t, 'a value is judged by the type that its column has got, al
   t.match((await post('typed', select)).json.data.rows, [{ id: 1, n: 5 }])
 })
 
-await onEachEngine(t, 'a plain write succeeds although a column that it does not name was dropped', {
-  schema: () => numbers,
-  only
-}, async (t, { post, sql }) => {
-  await sql('alter table things drop column n')
-  t.match(await post('things', { verb: 'update', data: { m: 5 }, filters: { id: 1 } }), {
+await testOwn('a plain write succeeds although a column that it does not name was dropped', async (
+  t, { post, sql }
+) => {
+  await sql('alter table plain drop column n')
+  t.match(await post('plain', { verb: 'update', data: { m: 5 }, filters: { id: 1 } }), {
     status: 200, json: { data: { updated: 1 } }
   })
 })
 
-await onEachEngine(t, 'a column that the account may only write is not confirmed', {
-  schema: () => numbers,
-  only
-}, async (t, { url, sql, engine }) => {
+await testOwn('a column that the account may only write is not confirmed', async (t, { url, sql, engine }) => {
   const { hostname, port, pathname } = new URL(url)
   const database = pathname.slice(1)
   const user = `w${database.slice(-20)}`
   await sql(`create user '${user}'@'%' identified by 'writer'`)
   try {
-    await sql(`grant select (id, m), insert (id, n), update (n), delete on \`${database}\`.things to '${user}'@'%'`)
+    await sql(`grant select (id, m), insert (id, n), update (n), delete on \`${database}\`.written to '${user}'@'%'`)
     const { post } = await startService(t, `mysql://${user}:writer@${hostname}:${port}/${database}`)
-    t.match(await post('things', { verb: 'select', columns: ['id'], filters: { m: 1 } }), {
+    t.match(await post('written', { verb: 'select', columns: ['id'], filters: { m: 1 } }), {
       status: 200, json: { data: { rows: [{ id: 1 }] } }
     }, engine)
-    t.match(await post('things', { verb: 'update', data: { n: 5 }, filters: { id: 1 } }), { status: 200 })
+    t.match(await post('written', { verb: 'update', data: { n: 5 }, filters: { id: 1 } }), { status: 200 })
   } finally {
     await sql(`drop user '${user}'@'%'`)
   }
 })
 
-await onEachEngine(t, 'within that second an integer is not equal to a text either', {
-  schema: () => numbers,
-  only
-}, async (t, { post, sql }) => {
+await testOwn('within that second an integer is not equal to a text either', async (t, { post, sql }) => {
   const bodies = [
     { verb: 'delete', filters: { n: 0 } }, { verb: 'delete', filters: { n: [0, 5] } },
     { verb: 'update', data: { m: 9 }, filters: { n: 0 } }, { verb: 'select', columns: ['id'], filters: { n: [0] } }
   ]
-  for (const body of bodies) t.equal((await post('things', body)).status, 200, 'the confirmation is valid for a second')
-  for (const statement of becomesText) await sql(statement)
+  for (const body of bodies) t.equal((await post('lately', body)).status, 200, 'the confirmation is valid for a second')
+  for (const statement of becomesText('lately')) await sql(statement)
   const answers = []
-  for (const body of bodies) answers.push((await post('things', body)).status)
+  for (const body of bodies) answers.push((await post('lately', body)).status)
   t.same(
-    await sql('select id, n, m from things order by id'), expected.map((row) => ({ ...row, m: row.id })),
+    await sql('select id, n, m from lately order by id'), expected.map((row) => ({ ...row, m: row.id })),
     `nothing was changed (${answers.join()})`
   )
 })
 
-await onEachEngine(t, 'within that second the numbers of TINYINT(4) and YEAR are not equal to a text either', {
-  schema: () => ['create table small (id int not null primary key, small tinyint(4) null, year year null)'], only
-}, async (t, { post, sql }) => {
+await testOwn('within that second the numbers of TINYINT(4) and YEAR are not equal to a text either', async (
+  t, { post, sql }
+) => {
   for (const column of ['small', 'year']) {
     const bodies = [{ [column]: 0 }, { [column]: [0, 0] }].map((filters) => ({ verb: 'delete', filters }))
     for (const body of bodies) {
@@ -326,10 +335,9 @@ const moved: Array<[was: string, is: string, value: string, shown: unknown]> = [
   ], ['int null', 'double null', '1.5', 1.5]
 ]
 
-await onEachEngine(t, 'a column whose type has changed is read with its new type', {
-  schema: () => ['create table moved (id int not null primary key)'],
-  only
-}, async (t, { post, sql, server, engine }) => {
+await testOwn('a column whose type has changed is read with its new type', async (
+  t, { post, sql, server, engine }
+) => {
   await sql("set session sql_mode = 'STRICT_ALL_TABLES', time_zone = '+00:00'")
   for (const [was, is, value, shown] of moved) {
     await sql(`alter table moved add column c ${was}`)
@@ -443,19 +451,9 @@ await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, 
   t.same((await post('floats', { verb: 'select' })).json.data.rows, [{ id: 1, f: 'abc' }])
 })
 
-await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
-  schema: () => [
-    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, ' +
-      'y year, x text, j json)',
-    "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
-  `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient, concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day,
-    null as nothing, i > 3 as more, year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive, repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place,
-    unhex('41') as bytes, sec_to_time(i) as duration, i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
-  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, ' +
-    'group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
-  ],
-  only
-}, async (t, { post, proxy }) => {
+await testOwn('selects from a view with any kind of expression are read as information_schema describes them', async (
+  t, { post, proxy }
+) => {
   for (const view of ['views', 'grouped']) {
     proxy?.statements.splice(0)
     const { status, json } = await post(view, { verb: 'select' })
@@ -466,7 +464,7 @@ await onEachEngine(t, 'selects from a view with any kind of expression are read 
 })
 
 await onEachEngine(t, 'a write whose columns cannot be confirmed in time changes nothing', {
-  schema: () => numbers,
+  schema: () => numbers('things'),
   only,
   database: { statementTimeout: 300 }
 }, async (t, { post, sql }) => {

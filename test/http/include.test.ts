@@ -37,6 +37,19 @@ const rows = [
 ]
 const filled = (engine: EngineName): string[] => [...schema[engine === 'sqlite' ? 'sqlite' : 'mysql'], ...rows]
 
+const odd = (engine: EngineName): string[] => {
+  const q = engine === 'sqlite' ? '"' : '`'
+  return [
+    `create table ${q}t1.x y${q} (${q}c0x1${q} integer not null primary key, ${q}a.b${q} varchar(20) not null)`,
+    `create index ${q}i.0${q} on ${q}t1.x y${q} (${q}a.b${q})`,
+    `insert into ${q}t1.x y${q} values (1, 'x'), (2, 'y'), (3, 'x')`,
+    `create view seen as select ${q}c0x1${q} as n0, ${q}a.b${q} as t1 from ${q}t1.x y${q} where ${q}c0x1${q} < 3`
+  ]
+}
+
+/** Lists of one row, of 100, of 1,000 and of none. */
+const LISTS = [1, 100, 1000, 0]
+
 const accounts = (engine: EngineName): string[] => [
   `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
   'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key ' +
@@ -48,7 +61,10 @@ const accounts = (engine: EngineName): string[] => [
 
 const test = sharedOnEachEngine(t, {
   schema: (engine) => [
-    ...filled(engine), ...accounts(engine),
+    ...filled(engine), ...accounts(engine), ...odd(engine),
+    'create table heads (id int primary key)',
+    `create table parts (id int primary key, head_id int not null, word varchar(50)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
+    'create index by_head on parts (head_id)', `insert into heads values ${LISTS.map((_, index) => `(${index + 1})`)}`,
     'create table nodes (id integer not null primary key, parent_id integer, foreign key (parent_id) ' +
       'references nodes (id))',
     'create index by_parent on nodes (parent_id)', 'insert into nodes values (1, null)',
@@ -297,17 +313,7 @@ await test('a table can be related to itself, in both directions and on three le
   ], JSON.stringify(json))
 })
 
-await onEachEngine(t, 'a view has members, and names of columns and tables may be odd', {
-  schema: (engine) => {
-    const q = engine === 'sqlite' ? '"' : '`'
-    return [
-      `create table ${q}t1.x y${q} (${q}c0x1${q} integer not null primary key, ${q}a.b${q} varchar(20) not null)`,
-      `create index ${q}i.0${q} on ${q}t1.x y${q} (${q}a.b${q})`,
-      `insert into ${q}t1.x y${q} values (1, 'x'), (2, 'y'), (3, 'x')`,
-      `create view seen as select ${q}c0x1${q} as n0, ${q}a.b${q} as t1 from ${q}t1.x y${q} where ${q}c0x1${q} < 3`
-    ]
-  }
-}, async (t, { post }) => {
+await test('a view has members, and names of columns and tables may be odd', async (t, { post }) => {
   const { json } = await post('seen', {
     verb: 'select',
     orderBy: 'n0',
@@ -498,19 +504,10 @@ await test('rows, lists and computed values are of one snapshot', async (t, { po
   t.ok(seen.size >= 4, `${seen.size} states`)
 })
 
-/** Lists of one row, of 100, of 1,000 and of none. */
-const LISTS = [1, 100, 1000, 0]
 const text = (index: number): string =>
   ['plain', 'a "quoted" one', 'line\nfeed \\ and é 😀', '', null][index % 5] as string
 
-await onEachEngine(t, 'lists of any length are written byte by byte as their rows are', {
-  schema: (engine) => [
-    'create table heads (id int primary key)',
-    `create table parts (id int primary key, head_id int not null, word varchar(50)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
-    'create index by_head on parts (head_id)',
-    ...LISTS.map((_, index) => `insert into heads values (${index + 1})`)
-  ]
-}, async (t, { post, sql }) => {
+await test('lists of any length are written byte by byte as their rows are', async (t, { post, sql }) => {
   const lists = LISTS.map((length, index) =>
     Array.from({ length }, (_, row) => ({ id: (index + 1) * 10_000 + row, head_id: index + 1, word: text(row) })))
   for (const row of lists.flat().filter((_, index) => index % 200 === 0)) {

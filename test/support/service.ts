@@ -217,7 +217,7 @@ async function startMysql (
       (row) => String(Object.values(row)[0])
     )
     await database.query('set foreign_key_checks = 0')
-    for (const name of tables) await database.query('truncate table ??', [name])
+    for (const name of tables) await database.query(`truncate table \`${name.replaceAll('`', '``')}\``)
     await database.query('set foreign_key_checks = 1')
     for (const statement of inserts) await database.query(statement)
   }
