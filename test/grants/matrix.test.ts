@@ -49,6 +49,14 @@ const reference = (body: (x: number) => object): Probe => ['reference', body]
 const match = (text: string): object => ({ $match: { columns: ['words'], text } })
 const ofRow = (x: number): object => ({ doc: { $at: { '$.of': x } } })
 
+const counted = { n: { $count: '*' } }
+const byId = { on: { id: 'id' } }
+const byStatus = { on: { status: 'status' } }
+const byCustomer = { on: { customer_id: 'customer_id' } }
+/** Members of an order: itself, and those of the same customer. */
+const self = { table: 'orders', ...byId }
+const ofCustomer = { table: 'orders', ...byCustomer }
+
 /** The probes of a field of several verbs. */
 const filters = (rest: object): Probe[] => [
   column((x) => ({ ...rest, filters: { [x]: 'z4' } })),
@@ -79,21 +87,15 @@ const filters = (rest: object): Probe[] => [
 /** The probes of members beside `returning`. `rest`: a write of row 1, or of a new row. */
 const returned = (rest: object): Probe[] => [
   column(
-    (x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })
+    (x) => ({ ...rest, returning: ['id'], include: { same: { ...self, columns: [x] } } })
   ), column((x) => ({ ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: x } } } })),
-  column((x) => ({
-    ...rest,
-    returning: ['id'],
-    include: { first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: x } }
-  })),
-  column((x) => ({
-    ...rest, returning: ['id'], include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } }
-  })),
+  column((x) => ({ ...rest, returning: ['id'], include: { first: { ...ofCustomer, as: 'object', orderBy: x } } })),
+  column((x) => ({ ...rest, returning: ['id'], include: { same: { ...self, filters: { [x]: 'z4' } } } })),
   row((x) => ({
     ...rest,
     dryRun: true,
     returning: ['sku'],
-    include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } }
+    include: { others: { ...ofCustomer, filters: { id: { $gte: x } } } }
   }))
 ]
 
@@ -101,23 +103,23 @@ const matrix: Record<string, Probe[]> = {
   'select.verb': [row((x) => ({ filters: { id: x } }))],
   'select.filters': [
     ...filters({}), row((x) => ({ filters: { $not: match(`word${x}`) } })),
-    row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: ofRow(x) } } } })),
-    row((x) => ({ filters: { $none: { orders: { on: { customer_id: 'customer_id' }, filters: ofRow(x) } } } })),
-    column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 1 } } } } } } })),
+    row((x) => ({ filters: { $some: { orders: { ...byId, filters: ofRow(x) } } } })),
+    row((x) => ({ filters: { $none: { orders: { ...byCustomer, filters: ofRow(x) } } } })),
+    column((x) => ({ filters: { $some: { orders: { ...byId, filters: { [x]: { $at: { '$.of': 1 } } } } } } })),
     ...[1, { $gte: 1 }, { $between: [1, 9] }, 0, { $lt: 2 }].flatMap((count) => [
       row((x) => ({
-        filters: { $some: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } }, count } } }
-      })), row((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { id: x }, count } } } })),
-      column((x) => ({ filters: { $some: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' }, count } } } })),
+        filters: { $some: { orders: { ...byCustomer, filters: { id: { $gte: x } }, count } } }
+      })), row((x) => ({ filters: { $some: { orders: { ...byId, filters: { id: x }, count } } } })),
+      column((x) => ({ filters: { $some: { orders: { ...byId, filters: { [x]: 'z4' }, count } } } })),
       reference(
         (x) => ({ limit: 2, columns: ['sku'], filters: { $some: { customers: { filters: { id: x }, count } } } })
       )
     ]),
     ...['$some', '$none'].flatMap((some) => [
       column((x) => ({ filters: { [some]: { sold: { on: { id: x } } } } })),
-      column((x) => ({ filters: { [some]: { sold: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } })),
-      row((x) => ({ filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } })), row(
-        (x) => ({ filters: { $not: { [some]: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } } } } } } })
+      column((x) => ({ filters: { [some]: { sold: { ...byId, filters: { [x]: 'z4' } } } } })),
+      row((x) => ({ filters: { [some]: { sold: { ...byStatus, filters: { id: x } } } } })), row(
+        (x) => ({ filters: { $not: { [some]: { sold: { ...byStatus, filters: { id: { $gte: x } } } } } } })
       )
     ])
   ],
@@ -129,22 +131,11 @@ const matrix: Record<string, Probe[]> = {
     ),
     column((x) => ({ orderBy: x })), column((x) => ({ orderBy: `id, ${x} DESC` })),
     column((x) => ({ orderBy: [{ [x]: 'ASC' }] })),
-    column((x) => ({
-      orderBy: `same.${x}`, include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $count: '*' } } } }
-    })),
-    column((x) => ({
-      orderBy: 'same.n', include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { n: { $max: x } } } }
-    })),
+    column((x) => ({ orderBy: `same.${x}`, include: { same: { ...self, aggregates: counted } } })),
+    column((x) => ({ orderBy: 'same.n', include: { same: { ...self, aggregates: { n: { $max: x } } } } })),
     row((x) => ({
       orderBy: 'others.n DESC',
-      include: {
-        others: {
-          table: 'orders',
-          on: { customer_id: 'customer_id' },
-          filters: { id: { $gte: x } },
-          aggregates: { n: { $count: '*' } }
-        }
-      }
+      include: { others: { ...ofCustomer, filters: { id: { $gte: x } }, aggregates: counted } }
     })),
     reference((x) => ({
       limit: 2,
@@ -157,19 +148,14 @@ const matrix: Record<string, Probe[]> = {
   'select.groupBy': [
     column((x) => ({ groupBy: [x] })), column((x) => ({ groupBy: ['id', { month: { $month: x } }] })),
     column((x) => ({ groupBy: [{ [x]: { $month: 'status' } }] })), row((x) => ({ groupBy: ['id'], having: { id: x } })),
-    column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { table: 'orders', on: { id: 'id' } } } })),
-    column(
-      (x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { table: 'orders', on: { id: 'id' } } } })
-    ),
+    column((x) => ({ groupBy: [{ of: { same: x } }], include: { same: { ...self } } })),
+    column((x) => ({ groupBy: [{ [x]: { same: 'status' } }, x], include: { same: { ...self } } })),
     row((x) => ({
       groupBy: [{ of: { same: 'status' } }],
-      aggregates: { n: { $count: '*' } },
-      include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } }
+      aggregates: counted,
+      include: { same: { ...self, filters: { id: x } } }
     })), row(
-      (x) => ({
-        groupBy: [{ of: { same: 'status' } }],
-        include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } }
-      })
+      (x) => ({ groupBy: [{ of: { same: 'status' } }], include: { same: { ...self, filters: ofRow(x) } } })
     ), reference((x) => ({
       limit: 2,
       groupBy: [{ name: { customer: 'name' } }],
@@ -185,28 +171,21 @@ const matrix: Record<string, Probe[]> = {
     ...['$count', '$countDistinct', '$sum', '$avg', '$min', '$max'].map(
       (call) => row((x) => ({ filters: { id: { $gte: x } }, aggregates: { a: { [call]: 'total' } } }))
     ),
-    row((x) => ({ filters: { id: x }, aggregates: { n: { $count: '*' } } })),
-    row((x) => ({ filters: match(`word${x}`), aggregates: { n: { $count: '*' } } })), row(
+    row((x) => ({ filters: { id: x }, aggregates: counted })),
+    row((x) => ({ filters: match(`word${x}`), aggregates: counted })), row(
       (x) => ({ aggregates: { n: { $count: '*', filters: ofRow(x) } } })
     ), column((x) => ({ aggregates: { n: { $count: '*', filters: { [x]: { $at: { '$.of': 1 } } } } } })),
     ...['$some', '$none'].flatMap((some) => [
       row((x) => ({
         aggregates: {
-          n: {
-            $count: '*',
-            filters: { [some]: { orders: { on: { customer_id: 'customer_id' }, filters: { id: { $gte: x } } } } }
-          }
+          n: { $count: '*', filters: { [some]: { orders: { ...byCustomer, filters: { id: { $gte: x } } } } } }
         }
       })),
       row((x) => ({
-        aggregates: {
-          n: { $max: 'total', filters: { [some]: { sold: { on: { status: 'status' }, filters: { id: x } } } } }
-        }
+        aggregates: { n: { $max: 'total', filters: { [some]: { sold: { ...byStatus, filters: { id: x } } } } } }
       })),
       column((x) => ({
-        aggregates: {
-          n: { $count: '*', filters: { [some]: { orders: { on: { id: 'id' }, filters: { [x]: 'z4' } } } } }
-        }
+        aggregates: { n: { $count: '*', filters: { [some]: { orders: { ...byId, filters: { [x]: 'z4' } } } } } }
       })),
       column((x) => ({ aggregates: { n: { $count: '*', filters: { [some]: { orders: { on: { id: x } } } } } } })),
       reference(
@@ -243,56 +222,35 @@ const matrix: Record<string, Probe[]> = {
   'select.include': [
     column((x) => ({ include: { customer: { table: 'customers', on: { [x]: 'id' } } } })),
     column((x) => ({ include: { others: { table: 'orders', on: { id: x } } } })),
-    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, columns: [x] } } })),
-    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: 'z4' } } } })),
-    column((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, aggregates: { a: { $max: x } } } } })),
-    column((x) => ({ include: { others: { table: 'orders', on: { customer_id: 'customer_id' }, orderBy: x } } })),
-    column((x) => ({
-      include: {
-        first: { table: 'orders', on: { customer_id: 'customer_id' }, as: 'object', orderBy: [{ [x]: 'ASC' }] }
-      }
-    })),
-    column((x) => ({
-      include: {
-        others: {
-          table: 'orders',
-          on: { customer_id: 'customer_id' },
-          include: { same: { table: 'orders', on: { id: 'id' } } },
-          orderBy: `same.${x}`
-        }
-      }
-    })),
+    column((x) => ({ include: { same: { ...self, columns: [x] } } })),
+    column((x) => ({ include: { same: { ...self, filters: { [x]: 'z4' } } } })),
+    column((x) => ({ include: { same: { ...self, aggregates: { a: { $max: x } } } } })),
+    column((x) => ({ include: { others: { ...ofCustomer, orderBy: x } } })),
+    column((x) => ({ include: { first: { ...ofCustomer, as: 'object', orderBy: [{ [x]: 'ASC' }] } } })),
+    column((x) => ({ include: { others: { ...ofCustomer, include: { same: { ...self } }, orderBy: `same.${x}` } } })),
     row((x) => ({
       include: {
         others: {
-          table: 'orders',
-          on: { customer_id: 'customer_id' },
-          include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } },
+          ...ofCustomer,
+          include: { same: { ...self, filters: { id: x } } },
           orderBy: [{ same: { total: 'DESC' } }]
         }
       }
     })),
     row((x) => ({
       include: {
-        last: {
-          table: 'orders',
-          on: { customer_id: 'customer_id' },
-          as: 'object',
-          orderBy: 'id DESC',
-          filters: { id: { $gte: x } }
-        },
-        same: { table: 'orders', on: { id: 'id' }, as: 'list', filters: { id: x } }
+        last: { ...ofCustomer, as: 'object', orderBy: 'id DESC', filters: { id: { $gte: x } } },
+        same: { ...self, as: 'list', filters: { id: x } }
       }
     })),
     row((x) => ({ filters: { id: x }, include: { customer: { table: 'customers' } } })),
-    row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: ofRow(x) } } })), column(
-      (x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { [x]: { $at: { '$.of': 4 } } } } } })
-    ), row((x) => ({ include: { same: { table: 'orders', on: { id: 'id' }, filters: { id: x } } } })),
+    row((x) => ({ include: { same: { ...self, filters: ofRow(x) } } })), column(
+      (x) => ({ include: { same: { ...self, filters: { [x]: { $at: { '$.of': 4 } } } } } })
+    ), row((x) => ({ include: { same: { ...self, filters: { id: x } } } })),
     row((x) => ({
       include: {
         others: {
-          table: 'orders',
-          on: { customer_id: 'customer_id' },
+          ...ofCustomer,
           filters: { id: { $gte: x } },
           aggregates: { n: { $count: '*' }, total: { $sum: 'total' } }
         }
@@ -310,12 +268,8 @@ const matrix: Record<string, Probe[]> = {
         }
       }))
     ),
-    row((x) => ({
-      include: { sold: { on: { status: 'status' }, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } }
-    })),
-    row((x) => ({
-      include: { sold: { on: { status: 'status' }, filters: { id: x }, aggregates: { n: { $count: '*' } } } }
-    })),
+    row((x) => ({ include: { sold: { ...byStatus, filters: { id: { $gte: x } }, orderBy: 'id', limit: 1 } } })),
+    row((x) => ({ include: { sold: { ...byStatus, filters: { id: x }, aggregates: counted } } })),
     reference((x) => ({ filters: { id: 1 }, include: { customer: { table: 'customers', filters: { id: x } } } }))
   ],
   'insert.returning': [

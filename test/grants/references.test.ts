@@ -273,8 +273,6 @@ const trigger = (engine: EngineName, name: string, event: string, statement: str
 const missingParentsSchema: Schema = (engine) => [
   'create table parents (id int primary key, tenant int not null)', 'insert into parents values (1, 7), (2, 8)',
   'create table log (n int)',
-  `create table ruled (${missingParentsId(engine)}, p_id int, a int, g int generated always as (a + 1) stored, ${parent})`,
-  'insert into ruled (id, p_id, a) values (1, 1, 6)',
   `create table long_rows (${missingParentsId(engine)}, p_id int, v varchar(4000), ${parent})`,
   "insert into long_rows values (1, 1, 'x'), (2, 1, 'x')",
   ...['watched', 'moved'].flatMap((name) => [
@@ -292,26 +290,13 @@ const missingParentsSchema: Schema = (engine) => [
 ]
 
 const missingParentsTokens = [tokenFor('seven', {
-  parents: { rows: { tenant: 7 } }, ruled: { rows: { g: 7 } }, long_rows: {}, watched: {}, moved: {}, halves: {}
+  parents: { rows: { tenant: 7 } }, long_rows: {}, watched: {}, moved: {}, halves: {}
 })]
 const long = 'y'.repeat(1900)
 
-/** Writes whose rows refer to the parent with a number, or to nothing with null. */
+/** Writes whose rows refer to the parent with a number; refused-writes.test.ts has other reasons. */
 const cases: Array<[table: string, why: string, body: (parent: number) => object]> = [
-  ['ruled', 'an insert breaks a rule', (p) => ({ verb: 'insert', data: { p_id: p, a: 1 } })],
-  ['ruled', 'a row of a list breaks a rule', (p) => ({ verb: 'insert', data: [{ p_id: 1, a: 6 }, { p_id: p, a: 1 }] })],
-  ['ruled', 'an update breaks a rule', (p) => ({ verb: 'update', data: { p_id: p, a: 1 }, filters: { id: 1 } })],
-  [
-    'ruled', 'an upsert breaks a rule',
-    (p) => ({ verb: 'insert', data: { id: 1, p_id: p, a: 1 }, onConflict: { key: ['id'] } })
-  ],
   ...['long_rows', 'watched', 'moved'].flatMap((table): typeof cases => [
-    [table, 'an insert', (p) => ({ verb: 'insert', data: { p_id: p } })],
-    [table, 'an insert with a key', (p) => ({ verb: 'insert', data: { id: 50, p_id: p } })],
-    [table, 'a list', (p) => ({ verb: 'insert', data: [{ p_id: 1 }, { p_id: p }] })],
-    [table, 'an update', (p) => ({ verb: 'update', data: { p_id: p }, filters: { id: 1 } })],
-    [table, 'an upsert', (p) => ({ verb: 'insert', data: { id: 1, p_id: p }, onConflict: { key: ['id'] } })],
-    [table, 'a dry run', (p) => ({ verb: 'insert', data: { p_id: p }, dryRun: true })],
     [
       table, 'a row that is too large for the answer',
       (p) => ({ verb: 'insert', data: { p_id: p, v: long + long }, returning: '*' })
@@ -325,9 +310,6 @@ const cases: Array<[table: string, why: string, body: (parent: number) => object
       (p) => ({ verb: 'update', data: { p_id: p, v: long }, filters: { id: [1, 2] }, returning: '*' })
     ]
   ]),
-  ['halves', 'a generated key', (p) => ({ verb: 'insert', data: { half: p - 1 } })],
-  ['halves', 'a generated key in a list', (p) => ({ verb: 'insert', data: [{ half: 0 }, { half: p - 1 }] })],
-  ['halves', 'an update of a generated key', (p) => ({ verb: 'update', data: { half: p - 1 }, filters: { id: 1 } })],
   [
     'halves', 'a row with a generated key that is too large for the answer',
     (p) => ({ verb: 'insert', data: { half: p - 1, v: long + long }, returning: '*' })
@@ -338,10 +320,10 @@ const cases: Array<[table: string, why: string, body: (parent: number) => object
   ]
 ]
 
-await onEachEngine(t, 'a reference to a hidden row is refused like one to no row, whatever else is wrong', {
+await onEachEngine(t, 'a reference to a hidden row is refused like one to no row, also where the answer is too large', {
   schema: missingParentsSchema, tokens: missingParentsTokens, database: { resultLimit: 3000 }
 }, async (t, { post, operate, sql }) => {
-  const dump = async () => await Promise.all(['ruled', 'long_rows', 'watched', 'moved', 'halves'].map(
+  const dump = async () => await Promise.all(['long_rows', 'watched', 'moved', 'halves'].map(
     (table) => sql(`select id, p_id from ${table} order by id`)
   ))
   const before = await dump()
