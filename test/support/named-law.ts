@@ -282,9 +282,11 @@ async function compare (
         : (await post(table.name, { verb: 'select', orderBy: 'id', limit: 1000 })).text
     }
   }
-  const expected = await effect(
-    async () => name === undefined ? await operate(JSON.stringify(inPlace)) : await post(name, JSON.stringify(inPlace))
-  )
+  const send = async (json: string) => name === undefined ? await operate(json) : await post(name, json)
+  // a definition is refused if its body with all parameters is, as a limit beside an optional key of a member
+  const whole = inPlace === body ? undefined : await effect(async () => await send(JSON.stringify(body)))
+  if (whole?.text.includes('"INVALID_BODY"') === true) return
+  const expected = await effect(async () => await send(JSON.stringify(inPlace)))
   const hasGroups = request.parts.some((part) => isGrouped(part.body))
   const requireSame = (found: typeof expected, how: string): void => {
     const isSameText = found.text === expected.text || (hasGroups && inOrder(found.text) === inOrder(expected.text))
