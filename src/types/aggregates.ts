@@ -4,13 +4,7 @@
  */
 import { Type } from '@sinclair/typebox'
 import {
-  COLUMN,
-  createType,
-  FILTER,
-  type Computation,
-  type ColumnType,
-  type SqlTemplate,
-  type Totals
+  COLUMN, type ColumnType, type Computation, createType, FILTER, type SqlTemplate, type Totals
 } from './column-type.ts'
 import { decimalType, integerType } from './exact-numbers.ts'
 import { doubleType } from './float.ts'

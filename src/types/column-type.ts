@@ -335,10 +335,7 @@ export interface TypeFacts {
 
 /** The message continues 'Column "x": '. */
 export class ValueRefused extends Error {
-  constructor (message: string) {
-    super(message)
-    this.name = 'ValueRefused'
-  }
+  override readonly name = 'ValueRefused'
 }
 
 /** A text, or bytes, longer than the column. No row has it, so that an equality in filters is a constant. */
@@ -349,10 +346,7 @@ export class ValueTooLong extends ValueRefused {}
  * value.
  */
 export class ValueUnreadable extends Error {
-  constructor (message: string) {
-    super(message)
-    this.name = 'ValueUnreadable'
-  }
+  override readonly name = 'ValueUnreadable'
 }
 
 /** Omitted properties get the defaults of most types. */

@@ -120,12 +120,14 @@ export function withoutZerofill (text: string): string {
 
 // Integers.
 
-interface IntegerBounds { min: bigint, max: bigint }
+export interface IntegerBounds { min: bigint, max: bigint }
 
 export function integerBounds (bits: number, unsigned: boolean): IntegerBounds {
   const size = BigInt(bits)
   return unsigned ? { min: 0n, max: (1n << size) - 1n } : { min: -(1n << (size - 1n)), max: (1n << (size - 1n)) - 1n }
 }
+
+export const INT64 = integerBounds(64, false)
 
 /** Exact. `1.0` and `1e2` are integers too (JSON Schema 2020-12, 4.2.3). @throws ValueRefused */
 export function readInteger (value: unknown, { min, max }: IntegerBounds): bigint {

@@ -62,9 +62,8 @@ function shapeSchema (type: string, srid: number | null): TSchema {
   const shape = (name: string, members: object): TSchema =>
     Type.Object({ type: Type.String({ enum: [name] }), ...members }, { additionalProperties: false })
   const simple = Array.from(coordinates, ([name, schema]) => shape(name, { coordinates: schema }))
-  const [members] = [coordinates.get(type)].map((schema) =>
-    schema === undefined ? { geometries: Type.Array(Type.Union(simple)) } : { coordinates: schema }
-  )
+  const own = coordinates.get(type)
+  const members = own === undefined ? { geometries: Type.Array(Type.Union(simple)) } : { coordinates: own }
   return shape(type, { ...members, crs: Type.Optional(crsSchema(srid)) })
 }
 

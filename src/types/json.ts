@@ -4,7 +4,7 @@ import {
   createType, textOf, ValueRefused, type ColumnType, type DriverValue, type JsonInside, type Wrapping, COLUMN,
   expected, GIVEN
 } from './column-type.ts'
-import { parseDigits, integerBounds } from './exact-numbers.ts'
+import { INT64, type IntegerBounds, integerBounds, parseDigits } from './exact-numbers.ts'
 import { isJson } from './json-text.ts'
 import { longCheckedJson, longJson } from './long-values.ts'
 import { sqlOf } from './update-operators.ts'
@@ -75,22 +75,22 @@ function requireWellFormed (text: string): void {
   if (!text.isWellFormed()) throw new ValueRefused('contains a lone surrogate, which is not valid Unicode')
 }
 
-const signed = integerBounds(64, false)
-const unsigned = integerBounds(64, true)
+/** As servers store whole numbers: signed or unsigned. */
+const WHOLE_NUMBERS = { min: INT64.min, max: integerBounds(64, true).max }
 
 /**
  * MySQL stores JSON numbers as 64-bit integers (signed or unsigned) or as doubles. @throws ValueRefused for other
  * numbers
  */
 export function requireMysqlNumber (text: string): void {
-  if (wholeNumber(text, signed.min, unsigned.max) === undefined) requireDouble(text)
+  if (wholeNumber(text, WHOLE_NUMBERS) === undefined) requireDouble(text)
 }
 
 /** A whole number in JSON of at most 20 digits, as 64 bits have: a bigint of a million takes long. */
 const WHOLE = /^-?\d{1,20}$/
 
 /** Returns the number as a bigint if it is an integer within the bounds. */
-export function wholeNumber (text: string, min: bigint, max: bigint): bigint | undefined {
+export function wholeNumber (text: string, { min, max }: IntegerBounds): bigint | undefined {
   const number = WHOLE.test(text) ? BigInt(text) : undefined
   return number !== undefined && number >= min && number <= max ? number : undefined
 }
@@ -108,14 +108,13 @@ function requireDouble (text: string): number {
 }
 
 /** A 64-bit integer, or a double that represents the number exactly. */
-const numberWithin = ({ min, max }: { readonly min: bigint, readonly max: bigint }) =>
-  (value: unknown): number | bigint => {
-    const text = numberText(value)
-    if (text === undefined) throw expected('a number')
-    return wholeNumber(text, min, max) ?? requireDouble(text)
-  }
+const numberWithin = (bounds: IntegerBounds) => (value: unknown): number | bigint => {
+  const text = numberText(value)
+  if (text === undefined) throw expected('a number')
+  return wholeNumber(text, bounds) ?? requireDouble(text)
+}
 
-const readServerNumber = numberWithin({ min: signed.min, max: unsigned.max })
+const readServerNumber = numberWithin(WHOLE_NUMBERS)
 
 const isLargeDouble = (number: number | bigint): number is number =>
   Number.isInteger(number) && !Number.isSafeInteger(number)
@@ -196,7 +195,7 @@ export const MARIADB_INSIDE: JsonInside = {
   maxSorted: 16,
   readNumber: (value) => {
     const number = readServerNumber(value)
-    return isLargeDouble(number) && Math.abs(number) <= unsigned.max ? BigInt(number) : number
+    return isLargeDouble(number) && Math.abs(number) <= WHOLE_NUMBERS.max ? BigInt(number) : number
   },
   booleans: ['false', 'true'],
   maxSteps: 31,
@@ -219,14 +218,9 @@ export const SQLITE_INSIDE: JsonInside = {
   isJson: OWN_JSON,
   typeAt: sqlOf`json_type(${COLUMN}, ${GIVEN})`,
   nullName: 'null',
-  scalars: {
-    text: SQLITE_TEXT,
-    number: SQLITE_NUMBER,
-    large: SQLITE_NUMBER,
-    boolean: SQLITE_BOOLEAN
-  },
+  scalars: { text: SQLITE_TEXT, number: SQLITE_NUMBER, large: SQLITE_NUMBER, boolean: SQLITE_BOOLEAN },
   sorted: [{ types: [...SQLITE_NUMBER.types, ...SQLITE_BOOLEAN.types], value: VALUE }, SQLITE_TEXT],
-  readNumber: numberWithin(signed),
+  readNumber: numberWithin(INT64),
   booleans: [0, 1],
   maxSteps: 100,
   fromEnd: (others) => `[#-${others + 1}]`,

@@ -1,16 +1,9 @@
 /** `$sum` and `$avg` in SQLite, whose own sums of decimals are doubles. */
 import {
-  COLUMN,
-  createType,
-  FILTER,
-  ValueRefused,
-  ValueUnreadable,
-  type Computation,
-  type ColumnType,
-  type SqlTemplate,
-  type Totals
+  COLUMN, type ColumnType, type Computation, createType, FILTER, type SqlTemplate, type Totals, ValueRefused,
+  ValueUnreadable
 } from './column-type.ts'
-import { decimalSchema, parseDigits, readDecimal, integerBounds } from './exact-numbers.ts'
+import { decimalSchema, INT64, parseDigits, readDecimal } from './exact-numbers.ts'
 import { doubleType } from './float.ts'
 import { sqlOf } from './update-operators.ts'
 
@@ -73,7 +66,7 @@ export const doubleTotals = (write: ColumnType['write']) => (): Totals => {
 function scaledType (fraction: Fraction): ColumnType {
   const { scale } = fraction
   const bounds = { precision: INTEGER_DIGITS, scale, unsigned: false }
-  const { min, max } = integerBounds(64, false)
+  const { min, max } = INT64
   return createType({
     schema: decimalSchema(bounds),
     read: (value) => {
@@ -112,7 +105,7 @@ function digitsOf (value: number): string {
 }
 
 /** @throws ValueUnreadable for infinity */
-function writeDecimal (text: string, { scale, padded }: Fraction): string {
+export function writeDecimal (text: string, { scale, padded }: Fraction): string {
   const digits = parseDigits(text)
   if (digits === undefined) throw new ValueUnreadable('contains an infinite number')
   const { negative, whole, fraction } = digits

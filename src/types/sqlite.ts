@@ -9,12 +9,12 @@ import {
   COLUMN, createType, EXACT_NUMBER, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable,
   type ColumnType, type DriverValue, expected, type SqlTemplate, type TypeFacts, type Value, type Positions
 } from './column-type.ts'
-import { parseDigits, readDecimal, decimalSchema, integerType, tinyBoolType, integerBounds } from './exact-numbers.ts'
+import { parseDigits, readDecimal, decimalSchema, INT64, integerType, tinyBoolType } from './exact-numbers.ts'
 import { doubleType, jsonNumber } from './float.ts'
 import { isJson } from './json-text.ts'
 import { jsonType, OWN_JSON, SQLITE_INSIDE, wholeNumber } from './json.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
-import { decimalTotals, doubleTotals, integerTotals } from './sqlite-aggregates.ts'
+import { decimalTotals, doubleTotals, integerTotals, writeDecimal } from './sqlite-aggregates.ts'
 import { SQLITE_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
@@ -93,20 +93,16 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
     scale: digits,
     unsigned: false
   }
-  const write = (value: DriverValue): string => {
-    if (typeof value !== 'bigint' && typeof value !== 'number') return writeNative(value)
-    const digits = parseDigits(String(value))
-    if (digits === undefined) return writeNative(value)
-    const fraction = fractionAt(digits.fraction, length === null ? 0 : bounds.scale)
-    return `"${digits.negative ? '-' : ''}${digits.whole || '0'}${fraction}"`
-  }
+  const fraction = { scale: digits, padded: length !== null }
+  const write = (value: DriverValue): string =>
+    typeof value === 'bigint' || typeof value === 'number' ? writeDecimal(String(value), fraction) : writeNative(value)
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(
     bounds,
     sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]),
     Number
   )
-  const totals = decimalTotals({ scale: bounds.scale, padded: length !== null })
+  const totals = decimalTotals(fraction)
   const read = (value: unknown): Value => readExact(readDecimal(value, bounds))
   return native(
     createType({ schema: decimalSchema(bounds), read, write, updates: [increment], order: numericOrder, totals }),
@@ -151,10 +147,6 @@ const INCREMENT_REAL = incrementDouble(
 
 /** Digits after the second: as many as declared, without trailing zeros, as values are stored. */
 const digitsOf = ({ length }: TypeFacts) => ({ digits: length ?? 0, padded: false })
-
-function fractionAt (fraction: string, scale: number): string {
-  return fraction === '' && scale === 0 ? '' : '.' + fraction.padEnd(scale, '0')
-}
 
 /** The form in which the service stores a date and time. */
 const STORED_MOMENT = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?$/
@@ -227,6 +219,10 @@ const AMONG_NUMBERS = createType({
 
 const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREMENT_INTEGER], totals: integerTotals })
 
+const SQLITE_DOUBLE = createType({
+  ...doubleType({ unsigned: false }), updates: [INCREMENT_REAL], totals: doubleTotals(writeNative)
+})
+
 const unpadded = { scale: 6, padded: false }
 
 /** By the number in a declaration, the scale of a time; the last number is the scale of a decimal. */
@@ -261,24 +257,9 @@ const byPrefix: ReadonlyArray<
   [/^(dec|num)/, sqliteDecimal, ({ scale }) => `decimal ${scale ?? ''}`],
   [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }), OWN_NUMBER), related('year')],
   [/int/, () => native(SQLITE_INTEGER, OWN_NUMBER), related('integer')],
-  [
-    /char|clob|text/,
-    () => native(SQLITE_TEXT, OWN_TEXT),
-    related(RELATED_TEXT)
-  ],
+  [/char|clob|text/, () => native(SQLITE_TEXT, OWN_TEXT), related(RELATED_TEXT)],
   [/blob/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)],
-  [
-    /real|floa|doub/,
-    () =>
-      native(
-        createType({
-          ...doubleType({ unsigned: false }),
-          updates: [INCREMENT_REAL],
-          totals: doubleTotals(writeNative)
-        }),
-        OWN_NUMBER
-      )
-  ],
+  [/real|floa|doub/, () => native(SQLITE_DOUBLE, OWN_NUMBER)],
   [/^(uuid|guid|uniqueidentifier|string)/, () => native(AMONG_NUMBERS, OWN_TEXT), related(RELATED_TEXT)],
   [/^(var)?binary/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)]
 ]
@@ -323,8 +304,6 @@ const CLASSES = new Map<string, (value: unknown) => Value>([
   ['$bytes', readBase64],
   ['$number', (value) => toStored(typeof value === 'string' && parseDigits(value) !== undefined ? value : undefined)]
 ])
-
-const { min, max } = integerBounds(64, false)
 
 export function positionsOf ({
   read,
@@ -377,7 +356,7 @@ function readNamed (value: unknown): Value | undefined {
 /** @throws ValueRefused */
 function toStored (text: string | undefined): Value {
   if (text === undefined) throw expected('a number')
-  const number = wholeNumber(text, min, max) ?? Number(text)
+  const number = wholeNumber(text, INT64) ?? Number(text)
   if (number === Infinity || number === -Infinity) throw new ValueRefused('is too large for a floating-point number')
   return number
 }

@@ -250,21 +250,13 @@ function utc (
 
 // By parts of time rows are grouped: numbers of years, and texts that sort by time.
 
-/** Name -> pattern and an example. Weeks are of ISO 8601; a date with zero parts has none. */
-const texts = {
-  $month: ['^\\d{4}-(0\\d|1[0-2])$', '2026-11'],
-  $week: ['^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'],
-  $date: ['^\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])$', '2026-11-23'],
-  $hour: ['^\\d{4}-(0\\d|1[0-2])-([0-2]\\d|3[01])T([01]\\d|2[0-3])$', '2026-11-23T10']
-} as const
-
 const YEAR = createType({
   ...integerType(16, false),
   schema: Type.Integer({ title: 'YearOfTime', format: 'int32', minimum: 0, maximum: 9999, examples: [2026] }),
   sentAs: new Set(['integer', 'year'])
 })
 
-function textType ([pattern, example]: readonly [string, string]): ColumnType {
+function textType (pattern: string, example: string): ColumnType {
   const form = new RegExp(pattern)
   return createType({
     schema: Type.String({ pattern, examples: [example] }),
@@ -279,22 +271,20 @@ function textType ([pattern, example]: readonly [string, string]): ColumnType {
   })
 }
 
-type Name = '$year' | keyof typeof texts
-const types: Readonly<Record<Name, ColumnType>> = {
+/** Weeks are of ISO 8601; a date with zero parts has none. */
+const types = {
   $year: YEAR,
-  $month: textType(texts.$month),
-  $week: textType(texts.$week),
-  $date: textType(texts.$date),
-  $hour: textType(texts.$hour)
+  $month: textType('^\\d{4}-(0\\d|1[0-2])$', '2026-11'),
+  $week: textType('^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'),
+  $date: textType(`^${STORED_DAY}$`, '2026-11-23'),
+  $hour: textType(`^${STORED_DAY}T([01]\\d|2[0-3])$`, '2026-11-23T10')
 }
-
-const PARTS = Object.keys(types) as readonly Name[]
+type Name = keyof typeof types
 
 /** The computations of the parts of a column. A DATE has no hours. */
 function partsOf (sqls: Readonly<Record<Name, SqlTemplate>>, hasHours: boolean): ReadonlyMap<string, Computation> {
-  return new Map(
-    PARTS.filter((name) => hasHours || name !== '$hour').map((name) => [name, { type: types[name], sql: sqls[name] }])
-  )
+  const names = (Object.keys(types) as Name[]).filter((name) => hasHours || name !== '$hour')
+  return new Map(names.map((name) => [name, { type: types[name], sql: sqls[name] }]))
 }
 
 const IS_WHOLE_DAY = sqlOf`year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayofmonth(${COLUMN}) > 0`

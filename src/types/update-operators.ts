@@ -4,7 +4,7 @@ import { isObject } from '../json/exact-json.ts'
 import {
   type ColumnType, createType, expected, type SqlTemplate, type MomentForm, type UpdateOperator, type Value
 } from './column-type.ts'
-import { decimalSchema, digitsName, readDecimal, integerBounds, readInteger } from './exact-numbers.ts'
+import { decimalSchema, digitsName, INT64, readDecimal, readInteger } from './exact-numbers.ts'
 import { doubleType, type FixedPoint, largest } from './float.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
@@ -29,8 +29,6 @@ export function operatorSql (
   if (name === TO_DEFAULT) return defaultSql === undefined ? DEFAULT_SQL : [defaultSql]
   return updates?.find((operator) => operator.name === name)?.sql
 }
-
-const INT64 = integerBounds(64, false)
 
 /** `$inc` of an integer column. The operand has 64 bits, whatever the size of the column. */
 export function incrementInteger (sql: SqlTemplate): UpdateOperator {
