@@ -343,27 +343,10 @@ function planAfter (
   limits: PlanLimits
 ): Paged {
   const ofMember = asked.find(({ of }) => of !== undefined)
-  if (ofMember !== undefined) {
-    throw at(
-      ['orderBy'],
-      invalidOrderBy(
-        `contains a column of the member "${ofMember.of?.name}", which is not possible with "after": use "offset"`
-      )
-    )
-  }
-  if (asked.some(({ column }) => isRelevance(column))) {
-    throw at(['orderBy'], invalidOrderBy('contains "$match", which is not possible with "after": use "offset"'))
-  }
+  if (ofMember !== undefined) throw refuseAfter(`contains a column of the member "${ofMember.of?.name}"`)
+  if (asked.some(({ column }) => isRelevance(column))) throw refuseAfter('contains "$match"')
   const ofNulls = asked.find(({ isNullGreatest }) => isNullGreatest)
-  if (ofNulls !== undefined) {
-    throw at(
-      ['orderBy'],
-      invalidOrderBy(
-        `sorts the NULLs of "${ofNulls.column.name}" as the greatest values, which is not possible with "after": use ` +
-        '"offset"'
-      )
-    )
-  }
+  if (ofNulls !== undefined) throw refuseAfter(`sorts the NULLs of "${ofNulls.column.name}" as the greatest values`)
   requirePageable(asked)
   const key = orderKeyOf(table)
   if (key.length === 0) {
@@ -384,6 +367,9 @@ function planAfter (
   return { order, page: { by: 'position', after: planPosition(after, order, table), hidden, nullableKey } }
 }
 
+const refuseAfter = (reason: string) =>
+  refuse(['orderBy'], `${reason}, which is not possible with "after": use "offset"`)
+
 /** @throws INVALID_ORDER_BY for a column by which no condition can select the rows after a position */
 function requirePageable (order: readonly Order[]): void {
   const refused = order.map(({ column }) => column).find((column) => !isPageable(column))
@@ -392,7 +378,7 @@ function requirePageable (order: readonly Order[]): void {
   const why = comparesAsSorted(refused)
     ? describeType(refused)
     : `the collation ${collation}, because the database sorts its texts in another way than it compares them`
-  throw at(['orderBy'], invalidOrderBy(`contains "${name}"; "after" is not possible with ${why}`))
+  throw refuse(['orderBy'], `contains "${name}"; "after" is not possible with ${why}`)
 }
 
 /** Whether a condition can select the rows after a value in the order of the column. */
