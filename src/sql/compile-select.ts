@@ -11,7 +11,7 @@ import type { ComputedColumn, ComputedMember, Condition, OneMember, Order, RowLo
 import { haveOrder } from '../plan/relation.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { build, type BuiltStatement, join, type Select, selectFrom, selection, tableNamed } from './builder.ts'
-import { compileCondition, compileForm, findFirst, isTrue, orderTerms, wrap } from './conditions.ts'
+import { compileCondition, compileForm, findFirst, isTrue, orderTerms, relatedRows, wrap } from './conditions.ts'
 import { needSecondForm } from '../plan/second-form.ts'
 import type { Statement, Template } from './statement.ts'
 import { type StatementTables, statementTables, type TableScope } from './table-scope.ts'
@@ -127,18 +127,12 @@ export function termsOf (
 /** `(select <aggregate> from <table> where <on> and …)` */
 function computeRelated (
   column: ComputedColumn,
-  { table, on, condition, index }: ComputedMember,
+  member: ComputedMember,
   own: TableScope,
   engine: Engine
 ): RawBuilder<unknown> {
-  const other = own.add(table, index?.index)
-  const conditions = on.map((pair): Expression<unknown> =>
-    other.relate(sql`${other.column(pair.other)} = ${own.qualified(pair.column)}`)
-  )
-  const { first, left } = findFirst(other, table, [condition])
-  for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
-  const value = compute(column, engine, other)
-  return sql`(select ${value} from ${other.from(first)} where ${sql.join(conditions, sql` and `)})`
+  const { rows, other } = relatedRows(member, member.index?.index, own)
+  return sql`(select ${compute(column, engine, other)} ${rows})`
 }
 
 /** `passes`: whether a row satisfies its condition, if that is computed elsewhere. */

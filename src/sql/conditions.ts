@@ -1,12 +1,12 @@
 import { type AliasableExpression, type Expression, type RawBuilder, sql, type SqlBool } from 'kysely'
-import type { Column, Table } from '../catalog/catalog.ts'
+import type { Column, Index, Table } from '../catalog/catalog.ts'
 import type { Pair } from '../catalog/relations.ts'
 import { ESCAPE } from '../plan/filters/operators.ts'
 import { divide, foundFirst } from '../plan/second-form.ts'
 import type { Hole, Given } from '../plan/holes.ts'
 import {
   type At, type Condition, type Exists, type InsideOrder, isInside, isRelevance, type JsonPart, type JsonParts,
-  type JsonPlace, type JsonTest, type Match, type Operator, type Order
+  type JsonPlace, type JsonTest, type Match, type MemberOf, type Operator, type Order
 } from '../plan/plan.ts'
 import {
   COLUMN, type ColumnType, FILTER, type SqlTemplate, GIVEN, type JsonInside, type Parameter, type Scalar,
@@ -323,6 +323,17 @@ const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
 function compileExists (exists: Exists, scope: TableScope): Expression<SqlBool> {
   const { negated, offset, table, on, condition, index } = exists
   if (table.kind === 'view' || scope.usesLists === true) return compileInList(exists, scope)
+  const { rows, lock } = relatedRows({ table, on, condition }, index, scope)
+  const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
+  return sql`(select 1 ${rows} limit 1${skipped}${lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
+}
+
+/** `from <table> where <on> and …` of a subquery. */
+export function relatedRows (
+  { table, on, condition }: Omit<MemberOf, 'name'>,
+  index: Index | undefined,
+  scope: TableScope
+) {
   const other = scope.add(table, index)
   // the column on the left decides the collation on SQLite
   const conditions: Array<Expression<unknown>> = on.map((pair) =>
@@ -330,10 +341,8 @@ function compileExists (exists: Exists, scope: TableScope): Expression<SqlBool> 
   )
   const { first, left } = findFirst(other, table, [condition])
   for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
-  const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
-  const all = sql.join(conditions, sql` and `)
-  const found = sql`(select 1 from ${other.from(first)} where ${all} limit 1${skipped}${other.lock})`
-  return sql`${found} is ${sql.raw(negated ? 'null' : 'not null')}`
+  const rows = sql`from ${other.from(first)} where ${sql.join(conditions, sql` and `)}`
+  return { rows, other, lock: other.lock }
 }
 
 /**

@@ -10,7 +10,6 @@ import { cellsOf, tablesIn, haveView, tablesRead } from '../plan/members.ts'
 import type { ComputedMember, Condition, ListMember, ManyMember, RowLock } from '../plan/plan.ts'
 import { type Cell, type Parameter, type Value, RELATED_TEXT, type Wrapping } from '../types/column-type.ts'
 import { integerType } from '../types/exact-numbers.ts'
-import { valueClassesOf } from '../types/value-classes.ts'
 import { build, type BuiltStatement, join, reference } from './builder.ts'
 import { compute, describeCells, locksOf, selectCells, selectRows, termsOf, withLock } from './compile-select.ts'
 import { wrap, collationOf, columnsOf, compileCondition } from './conditions.ts'
@@ -35,19 +34,7 @@ const MAX_LENGTH = 2_000_000
 const VALUE_ID: Column = {
   ...OF_RESULT,
   name: 'value id',
-  type: {
-    ...integerType(64, false),
-    sentAs: valueClassesOf({
-      name: 'bigint',
-      declaration: 'bigint',
-      length: null,
-      bytes: null,
-      scale: null,
-      charset: null,
-      srid: null,
-      json: false
-    })
-  },
+  type: { ...integerType(64, false), sentAs: new Set(['null', 'integer']) },
   declaration: 'bigint',
   nullable: false
 }
