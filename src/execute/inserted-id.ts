@@ -5,7 +5,7 @@ import { withinRules } from '../plan/rule.ts'
 import { factsOf, isComputedKey, writesOf } from '../plan/writes.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { numberOf, type RowCounts, shownNumber } from '../response/result.ts'
-import { compileLastId } from '../sql/statement-cache.ts'
+import { compileNumber } from '../sql/statement-cache.ts'
 import type { Value } from '../types/column-type.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
 import { boundValue } from '../plan/holes.ts'
@@ -67,7 +67,7 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
   // no table reports a number that it has not given
   const isReported = identity.autoIncrement && insertId !== undefined
   if (isReported || identity.type.wholeNumbers !== true) return undefined
-  return shownNumber(identity, await runner.number(compileLastId(table)))
+  return shownNumber(identity, await runner.number(compileNumber('lastId', table)))
 }
 
 /** As JSON, null if the row is not found; undefined if the id is reported, or only the statement has found the row. */

@@ -16,7 +16,7 @@ import { withinRules } from '../plan/rule.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
-import { compileClock, compileLastId, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
+import { compileNumber, type CompiledPlan, compileStatement } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import { bindCells, type Statement } from '../sql/statement.ts'
 import { type Cell, type DriverValue, type Parameter, type Value, hasMoment, isMoment } from '../types/column-type.ts'
@@ -106,7 +106,7 @@ export class Runner {
     if (this.#table === undefined || !hasMoment(cells)) return cells
     const clock = this.#clock ??= TRAITS[this.engine].usesLocalClock
       ? systemClock()
-      : fromMicros(BigInt(await this.number(compileClock(this.#table))))
+      : fromMicros(BigInt(await this.number(compileNumber('clock', this.#table))))
     return bindCells(cells as readonly Cell[], () => clock) as readonly C[]
   }
 
@@ -166,7 +166,7 @@ export class Runner {
     const running = this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
     if (conflict?.identity?.autoIncrement !== true || !factsOf(table).seesChanged) return running
     return running.then(async (result) => result.changed === 0 && result.insertId === '0'
-      ? { ...result, insertId: await this.number(compileLastId(table)) }
+      ? { ...result, insertId: await this.number(compileNumber('lastId', table)) }
       : result)
   }
 

@@ -328,20 +328,19 @@ const COUNT: readonly Column[] = [
   { ...OF_RESULT, name: 'count', type: integerType(64, false), declaration: 'bigint', nullable: false }
 ]
 
-const STEP = 'select @@auto_increment_increment as v0'
-const LAST_ID = 'select last_insert_id() as v0'
-const CLOCK = "select timestampdiff(microsecond, '1970-01-01', current_timestamp(6)) as v0"
+/** The SQL of numbers of a session of MySQL or MariaDB. */
+const NUMBERS = {
+  /** The number of the row that the last upsert has found (compile-insert.ts). */
+  lastId: 'select last_insert_id() as v0',
+  /** The distance between AUTO_INCREMENT numbers. */
+  step: 'select @@auto_increment_increment as v0',
+  /** The time of the server, in millionths of a second since 1970. */
+  clock: "select timestampdiff(microsecond, '1970-01-01', current_timestamp(6)) as v0"
+} as const
 
-/** The number of the row that the last upsert of a session of MySQL or MariaDB has found (compile-insert.ts). */
-export const compileLastId = (table: Table): Statement => compileNumber(table, LAST_ID)
-
-/** The distance between AUTO_INCREMENT numbers in a session of MySQL or MariaDB. */
-export const compileStep = (table: Table): Statement => compileNumber(table, STEP)
-
-/** Selects the time of a server, in millionths of a second since 1970. */
-export const compileClock = (table: Table): Statement => compileNumber(table, CLOCK)
-
-function compileNumber (table: Table, sql: string): Statement {
+/** `table`: of the statements beside it, for messages. */
+export function compileNumber (number: keyof typeof NUMBERS, table: Table): Statement {
+  const sql = NUMBERS[number]
   return {
     verb: 'select',
     table: statementTable(table),

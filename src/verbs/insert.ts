@@ -16,7 +16,7 @@ import type { PlanLimits } from '../plan/limits.ts'
 import { factsOf, findWrites, waysOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
-import { compileStep } from '../sql/statement-cache.ts'
+import { compileNumber } from '../sql/statement-cache.ts'
 import type { RowBatch } from '../sql/row-batches.ts'
 import { type Value, isMoment } from '../types/column-type.ts'
 import { withReturnedMembers } from './include.ts'
@@ -168,5 +168,5 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
 
 /** Between numbers of rows in a session: not 1 in clusters with several writable servers. */
 async function readStep (runner: Runner, table: Table): Promise<bigint> {
-  return TRAITS[runner.engine].numbersInSteps ? BigInt(await runner.number(compileStep(table))) : 1n
+  return TRAITS[runner.engine].numbersInSteps ? BigInt(await runner.number(compileNumber('step', table))) : 1n
 }
