@@ -2,12 +2,26 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closed } from './server-settings.ts'
 import { MAX_COLUMNS } from './limits.ts'
-import { CallableSchema } from './requests.ts'
 
 /** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
 export type Verb = typeof VERBS[number]
 const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
+
+// The named requests that a grant may call.
+
+/** The form of the name of a request, and of a parameter. */
+export const REQUEST_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
+export const REQUEST_NAME_RULE = 'a letter, then up to 63 letters, digits and _'
+
+export const RequestName = Type.String({ pattern: REQUEST_NAME, description: `the name of a request: ${REQUEST_NAME_RULE}` })
+
+export const MAX_REQUESTS = 1000
+
+export const CallableSchema = Type.Union([
+  Type.Literal('*'),
+  Type.Array(RequestName, { uniqueItems: true, maxItems: MAX_REQUESTS })
+], { description: 'requests with "as" that may be called: a list of names, or "*"' })
 
 /** The permissions of a token, a role or a grant of a host app. */
 export const PermissionsSchema = Type.Array(VerbSchema, {

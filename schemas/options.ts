@@ -3,10 +3,12 @@
  * `docs/configuration.md`.
  */
 import { type Static, Type } from '@sinclair/typebox'
-import { ClaimsSchema, GrantDatabasesSchema, PermissionsSchema, VERBS, RolesSchema } from './grants.ts'
+import {
+  CallableSchema, ClaimsSchema, GrantDatabasesSchema, MAX_REQUESTS, PermissionsSchema, REQUEST_NAME, REQUEST_NAME_RULE,
+  RequestName, RolesSchema, VERBS
+} from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
-import { CallableSchema, RequestName, RequestsSchema } from './requests.ts'
-import { closed, Milliseconds, ServerSchema } from './server-settings.ts'
+import { closed, Milliseconds, ServerSchema, Text, Whole } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
 
@@ -17,22 +19,16 @@ const SIGNATURE_ALGORITHMS = [
 ] as const
 export type SignatureAlgorithm = typeof SIGNATURE_ALGORITHMS[number]
 
-const text = { minLength: 1 }
+const NotEmpty = Type.String({ minLength: 1 })
 
 export const JwtSchema = Type.Object({
-  issuer: Type.String({ ...text, description: 'value of the claim "iss"' }),
-  audience: Type.Union([Type.String(text), Type.Array(Type.String(text), { minItems: 1 })], {
+  issuer: Text('value of the claim "iss"'),
+  audience: Type.Union([NotEmpty, Type.Array(NotEmpty, { minItems: 1 })], {
     description: 'accepted value, or values, of the claim "aud"'
   }),
-  jwks: Type.Optional(
-    Type.String({ ...text, description: 'URL of a JSON Web Key Set, https://… or http://… on a loopback address' })
-  ),
-  publicKey: Type.Optional(
-    Type.String({ ...text, description: 'path of a public key or certificate (PEM), instead of jwks' })
-  ),
-  secret: Type.Optional(
-    Type.String({ ...text, description: 'secret for HS256, HS384 and HS512, instead of jwks' })
-  ),
+  jwks: Type.Optional(Text('URL of a JSON Web Key Set, https://… or http://… on a loopback address')),
+  publicKey: Type.Optional(Text('path of a public key or certificate (PEM), instead of jwks')),
+  secret: Type.Optional(Text('secret for HS256, HS384 and HS512, instead of jwks')),
   algorithms: Type.Array(Type.Union(SIGNATURE_ALGORITHMS.map((name) => Type.Literal(name))), {
     minItems: 1,
     uniqueItems: true,
@@ -61,12 +57,7 @@ export const McpSchema = Type.Partial(Type.Object({
   requests: Type.Union([Type.Literal('*'), Type.Array(RequestName, { uniqueItems: true })], {
     description: 'named requests that are tools: names, or "*"; default: those that only select'
   }),
-  resultLimit: Type.Integer({
-    minimum: 4096,
-    maximum: 1_073_741_824,
-    default: 262_144,
-    description: 'largest result of a tool, in bytes'
-  }),
+  resultLimit: Whole(4096, 1_073_741_824, 262_144, 'largest result of a tool, in bytes'),
   url: Type.String({
     pattern: '^https?://[^\\s?#]+$',
     description: 'URL of the tools, for OAuth, such as https://rows.example.com/api/mcp'
@@ -78,33 +69,74 @@ export const McpSchema = Type.Partial(Type.Object({
 
 export type McpOptions = Static<typeof McpSchema>
 
+// The setting `requests`: requests that the operator writes once, and that are called by name with parameters.
+
+const MAX_PARAMETERS = 100
+const DESCRIPTION = 2000
+
+const ParameterSchema = Type.Partial(Type.Object({
+  description: Type.String({ maxLength: DESCRIPTION, description: 'what it means, for the documents and tools' }),
+  optional: Type.Boolean({
+    default: false,
+    description: 'may be left out, with its condition or column'
+  }),
+  default: Type.Unknown({ description: 'value if left out: a value, a list, or {"$now": …}' }),
+  maximum: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'greatest value of a limit or offset'
+  })
+}), closed)
+
+const NamedRequestSchema = Type.Object({
+  description: Type.Optional(Type.String({
+    maxLength: DESCRIPTION,
+    description: 'what it does, for the documents and tools'
+  })),
+  database: Text('name of the database'),
+  table: Type.Optional(Text('table of the body; without it, the body has operations')),
+  as: Type.Optional(Text('role, with "for": "requests", whose rights it has; default: those of the caller')),
+  maxAge: Type.Optional(Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    description: 'seconds for which a response to GET may be used again'
+  })),
+  parameters: Type.Optional(Type.Record(Type.String({ pattern: REQUEST_NAME }), ParameterSchema, {
+    additionalProperties: false,
+    maxProperties: MAX_PARAMETERS,
+    description: `at most ${MAX_PARAMETERS} parameters by name: ${REQUEST_NAME_RULE}`
+  })),
+  body: Type.Object({}, {
+    additionalProperties: true,
+    description: 'body, with {"$param": "<name>"} in place of values'
+  })
+}, closed)
+
+const RequestsSchema = Type.Record(Type.String({ pattern: REQUEST_NAME }), NamedRequestSchema, {
+  additionalProperties: false,
+  maxProperties: MAX_REQUESTS,
+  description: `named requests at {prefix}/requests/{name}: ${REQUEST_NAME_RULE}`
+})
+
+export type RequestsOptions = Static<typeof RequestsSchema>
+export type NamedRequestOptions = RequestsOptions[string]
+export type ParameterOptions = Static<typeof ParameterSchema>
+
 const Name = Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' })
 
 export const PoolSchema = Type.Partial(Type.Object({
-  size: Type.Integer({ minimum: 1, maximum: 1000, default: 10, description: 'maximum number of connections' }),
-  queue: Type.Integer({
-    minimum: 1,
-    maximum: 100_000,
-    default: 500,
-    description: 'maximum requests that wait for one'
-  }),
+  size: Whole(1, 1000, 10, 'maximum number of connections'),
+  queue: Whole(1, 100_000, 500, 'maximum requests that wait for one'),
   wait: Milliseconds(5000, 'time limit for waiting'),
   idleTimeout: Milliseconds(60_000, 'idle time before a connection is closed'),
-  minimum: Type.Integer({
-    minimum: 0,
-    maximum: 1000,
-    default: 0,
-    description: 'connections kept open when idle'
-  })
+  minimum: Whole(0, 1000, 0, 'connections kept open when idle')
 }), { ...closed, default: {}, description: 'the connections to each server of the database' })
 
 export const DatabaseSchema = Type.Object({
-  url: Type.String({
-    minLength: 1,
-    description:
-      'mysql://user:password@host:port/name, mariadb://…, sqlite:path or sqlite::memory:; hosts separated by commas'
-  }),
-  replicas: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+  url: Text(
+    'mysql://user:password@host:port/name, mariadb://…, sqlite:path or sqlite::memory:; hosts separated by commas'
+  ),
+  replicas: Type.Optional(Type.Array(NotEmpty, {
     default: [],
     description: 'URLs of replicas, for selects'
   })),
@@ -112,20 +144,12 @@ export const DatabaseSchema = Type.Object({
   statementTimeout: Type.Optional(Milliseconds(10_000, 'time limit for a statement, or the first row of a stream')),
   streamTimeout: Type.Optional(Milliseconds(120_000, 'time limit for a stream')),
   importTimeout: Type.Optional(Milliseconds(600_000, 'time limit for an import')),
-  resultLimit: Type.Optional(Type.Integer({
-    minimum: 1000,
-    maximum: 1_073_741_824,
-    default: 50_331_648,
-    description: 'largest response, in bytes'
-  })),
+  resultLimit: Type.Optional(Whole(1000, 1_073_741_824, 50_331_648, 'largest response, in bytes')),
   refreshInterval: Type.Optional(Milliseconds(60_000, 'interval between readings of the catalog')),
-  keyLifetime: Type.Optional(Type.Integer({
-    minimum: 1000,
-    maximum: 2_592_000_000,
-    default: 86_400_000,
-    description: 'lifetime of responses to idempotency keys, in milliseconds'
-  })),
-  setup: Type.Optional(Type.Array(Type.String({ minLength: 1 }), {
+  keyLifetime: Type.Optional(
+    Whole(1000, 2_592_000_000, 86_400_000, 'lifetime of responses to idempotency keys, in milliseconds')
+  ),
+  setup: Type.Optional(Type.Array(NotEmpty, {
     default: [],
     description: 'SQL that fills sqlite::memory:'
   }))
@@ -153,101 +177,40 @@ export const TokenSchema = Type.Object({
 }, closed)
 
 export const LimitsSchema = Type.Partial(Type.Object({
-  filterDepth: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 32,
-    description: 'maximum depth of filters'
-  }),
-  filterConditions: Type.Integer({
-    minimum: 1,
-    maximum: 10_000,
-    default: 256,
-    description: 'maximum conditions in a request'
-  }),
-  filterValues: Type.Integer({
-    minimum: 1,
-    maximum: 65_535,
-    default: 10_000,
-    description: 'maximum values in all lists of a request'
-  }),
-  filterPattern: Type.Integer({
-    minimum: 1,
-    maximum: 65_535,
-    default: 1000,
-    description: 'maximum length of a pattern, in characters'
-  }),
-  offset: Type.Integer({
-    minimum: 0,
-    maximum: 1_000_000_000,
-    default: 100_000,
-    description: 'maximum offset of a select'
-  }),
+  filterDepth: Whole(1, 1000, 32, 'maximum depth of filters'),
+  filterConditions: Whole(1, 10_000, 256, 'maximum conditions in a request'),
+  filterValues: Whole(1, 65_535, 10_000, 'maximum values in all lists of a request'),
+  filterPattern: Whole(1, 65_535, 1000, 'maximum length of a pattern, in characters'),
+  offset: Whole(0, 1_000_000_000, 100_000, 'maximum offset of a select'),
   include: Type.Partial(Type.Object({
-    levels: Type.Integer({
-      minimum: 0,
-      maximum: MAX_INCLUDE.levels,
-      default: 3,
-      description: 'maximum levels of include, $some and $none; 0 refuses them'
-    }),
-    members: Type.Integer({
-      minimum: 0,
-      maximum: MAX_INCLUDE.members,
-      default: 10,
-      description: 'maximum members of include on all levels; 0 refuses it'
-    })
+    levels: Whole(0, MAX_INCLUDE.levels, 3, 'maximum levels of include, $some and $none; 0 refuses them'),
+    members: Whole(0, MAX_INCLUDE.members, 10, 'maximum members of include on all levels; 0 refuses it')
   }), { ...closed, default: {}, description: 'the field include of a select' }),
   changed: Type.Integer({
     minimum: 1,
     maximum: 1_000_000_000,
     description: 'maximum rows that an update or delete may match'
   }),
-  operations: Type.Integer({
-    minimum: 1,
-    maximum: MAX_OPERATIONS,
-    default: DEFAULT_OPERATIONS,
-    description: 'maximum operations in a transaction'
-  }),
-  streams: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 2,
-    description: 'maximum streams of a caller on a database; of all, four times as many'
-  }),
+  operations: Whole(1, MAX_OPERATIONS, DEFAULT_OPERATIONS, 'maximum operations in a transaction'),
+  streams: Whole(1, 1000, 2, 'maximum streams of a caller on a database; of all, four times as many'),
   streamRows: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER - 1,
     description: 'maximum rows of a stream'
   }),
-  imports: Type.Integer({
-    minimum: 1,
-    maximum: 1000,
-    default: 1,
-    description: 'maximum imports of a caller on a database; of all, four times as many, on SQLite one'
-  }),
-  importRow: Type.Integer({
-    minimum: 1000,
-    maximum: 1_073_741_824,
-    default: 16_777_216,
-    description: 'largest row of an import, in bytes'
-  }),
+  imports: Whole(1, 1000, 1, 'maximum imports of a caller on a database; of all, four times as many, on SQLite one'),
+  importRow: Whole(1000, 1_073_741_824, 16_777_216, 'largest row of an import, in bytes'),
   importRows: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER - 1,
     description: 'maximum rows of an import'
   }),
-  answerMemory: Type.Integer({
-    minimum: 2_097_152,
-    maximum: 1_099_511_627_776,
-    default: 67_108_864,
-    description: 'maximum memory of responses that are built or sent, in bytes'
-  }),
-  bodyMemory: Type.Integer({
-    minimum: 4_194_304,
-    maximum: 1_099_511_627_776,
-    default: 134_217_728,
-    description: 'maximum memory of request bodies without a response yet, in bytes'
-  })
+  answerMemory: Whole(
+    2_097_152, 1_099_511_627_776, 67_108_864, 'maximum memory of responses that are built or sent, in bytes'
+  ),
+  bodyMemory: Whole(
+    4_194_304, 1_099_511_627_776, 134_217_728, 'maximum memory of request bodies without a response yet, in bytes'
+  )
 }), { ...closed, default: {}, description: 'limits of requests and responses' })
 
 export const RateLimitSchema = Type.Object({
@@ -296,21 +259,18 @@ const OpenapiInfoSchema = Type.Partial(Type.Object({
   version: Type.String({ minLength: 1, default: '1.0.0', description: 'version of the interface' }),
   termsOfService: describe(Url, 'URL of the terms'),
   license: Type.Object({
-    name: Type.String({ minLength: 1, description: 'its name' }),
-    identifier: Type.Optional(Type.String({ minLength: 1, description: 'its SPDX identifier' })),
+    name: Text('its name'),
+    identifier: Type.Optional(Text('its SPDX identifier')),
     url: Type.Optional(describe(Url, 'its URL; not together with identifier'))
   }, { ...closed, description: 'licence' }),
   contact: Type.Partial(Type.Object({
-    name: Type.String({ minLength: 1, description: 'whom to ask' }),
+    name: Text('whom to ask'),
     url: describe(Url, 'URL of a page'),
     email: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'email address' })
   }), { ...closed, description: 'contact for questions' }),
   servers: Type.Array(
     Type.Object({
-      url: Type.String({
-        minLength: 1,
-        description: 'URL with the prefix, such as https://rows.example.com/api'
-      }),
+      url: Text('URL with the prefix, such as https://rows.example.com/api'),
       description: Type.Optional(Type.String({ description: 'its purpose' }))
     }, closed),
     { minItems: 1, description: 'addresses of the service; default: its prefix' }
@@ -327,10 +287,7 @@ export const OptionsSchema = Type.Object({
     default: [],
     description: 'tokens and their permissions'
   })),
-  tokensFile: Type.Optional(Type.String({
-    minLength: 1,
-    description: 'path of a JSON file with further tokens; changes apply within a second'
-  })),
+  tokensFile: Type.Optional(Text('path of a JSON file with further tokens; changes apply within a second')),
   jwt: Type.Optional(Type.Array(JwtSchema, {
     default: [],
     description: 'issuers whose JWTs are accepted as tokens; requires roles'

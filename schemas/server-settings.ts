@@ -2,36 +2,23 @@
 import { type Static, Type } from '@sinclair/typebox'
 
 export const closed = { additionalProperties: false }
+/** A text that is not empty. */
+export const Text = (description: string) => Type.String({ minLength: 1, description })
+/** A whole number from a minimum to a maximum, and its default. */
+export const Whole = (minimum: number, maximum: number, fallback: number, description: string) =>
+  Type.Integer({ minimum, maximum, default: fallback, description })
 export const Milliseconds = (fallback: number, description: string) =>
-  Type.Integer({ minimum: 1, maximum: 86_400_000, default: fallback, description: `${description}, in milliseconds` })
+  Whole(1, 86_400_000, fallback, `${description}, in milliseconds`)
 
 export const HttpSchema = Type.Partial(Type.Object({
   headersTimeout: Milliseconds(10_000, 'time limit for the headers of a request'),
   requestTimeout: Milliseconds(30_000, 'time limit for a complete request'),
-  bodyTimeout: Milliseconds(
-    30_000,
-    'time limit for the next bytes of an import'
-  ),
+  bodyTimeout: Milliseconds(30_000, 'time limit for the next bytes of an import'),
   keepAliveTimeout: Milliseconds(72_000, 'idle time before a connection is closed'),
   answerTimeout: Milliseconds(60_000, 'interval over which answerRate is measured'),
-  answerRate: Type.Integer({
-    minimum: 1,
-    maximum: 1_073_741_824,
-    default: 65_536,
-    description: 'bytes per second that a client must receive'
-  }),
-  maxHeaderSize: Type.Integer({
-    minimum: 1024,
-    maximum: 1_048_576,
-    default: 16_384,
-    description: 'largest headers of a request, in bytes'
-  }),
-  maxConnections: Type.Integer({
-    minimum: 1,
-    maximum: 1_000_000,
-    default: 10_000,
-    description: 'maximum connections; further ones are closed'
-  })
+  answerRate: Whole(1, 1_073_741_824, 65_536, 'bytes per second that a client must receive'),
+  maxHeaderSize: Whole(1024, 1_048_576, 16_384, 'largest headers of a request, in bytes'),
+  maxConnections: Whole(1, 1_000_000, 10_000, 'maximum connections; further ones are closed')
 }), { ...closed, default: {}, description: 'limits of the connections of clients' })
 
 const LOOPBACK = '127.0.0.1'
@@ -51,22 +38,14 @@ const MetricsSchema = Type.Union([
 })
 
 const ShutdownSchema = Type.Partial(Type.Object({
-  delay: Type.Integer({
-    minimum: 0,
-    maximum: 86_400_000,
-    default: 0,
-    description: 'time for which /health/ready is 503 before the port closes, in milliseconds'
-  }),
+  delay: Whole(0, 86_400_000, 0, 'time for which /health/ready is 503 before the port closes, in milliseconds'),
   timeout: Milliseconds(10_000, 'time limit for running requests')
 }), { ...closed, default: {}, description: 'how the server stops after SIGTERM or SIGINT' })
 
 export const HttpsSchema = Type.Object({
-  cert: Type.String({ minLength: 1, description: 'path of the certificate chain (PEM)' }),
-  key: Type.String({ minLength: 1, description: 'path of the private key (PEM)' }),
-  ca: Type.Optional(Type.String({
-    minLength: 1,
-    description: 'path of a CA certificate (PEM): clients need a certificate of this CA'
-  }))
+  cert: Text('path of the certificate chain (PEM)'),
+  key: Text('path of the private key (PEM)'),
+  ca: Type.Optional(Text('path of a CA certificate (PEM): clients need a certificate of this CA'))
 }, { ...closed, description: 'HTTPS with TLS 1.2 or later; SIGHUP reads the files again' })
 
 /** The patterns check addresses only in part; src/config/load.ts checks the rest. */
@@ -76,12 +55,7 @@ export const ServerSchema = Type.Partial(Type.Object({
     default: LOOPBACK,
     description: 'address to listen on; 0.0.0.0 for all'
   }),
-  port: Type.Integer({
-    minimum: 0,
-    maximum: 65_535,
-    default: 3000,
-    description: 'port to listen on; 0 for any free port'
-  }),
+  port: Whole(0, 65_535, 3000, 'port to listen on; 0 for any free port'),
   workers: Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Literal('auto')], {
     default: 1,
     description: 'processes that handle requests; auto: one for each available core'

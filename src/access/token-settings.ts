@@ -48,15 +48,25 @@ export function readRoles (errors: string[], roles: RolesOptions, databases: unk
   return { roles: read(false), requestRoles: read(true) }
 }
 
-/** @throws Error for a grant that is not complete, or that names a database that is not configured */
-function requireGrant (options: GrantOptions, databases: unknown, named: boolean): void {
-  const missing = findMissing(options, named)
+/**
+ * `databases`: the configured ones; not an object if the setting itself is invalid. @throws Error for a grant that is
+ * not complete, or that names a database that is not configured
+ */
+function requireGrant (options: GrantOptions, databases: unknown, mustNameDatabases: boolean): void {
+  const missing = findMissing(options, mustNameDatabases)
   if (missing !== undefined) throw new Error(missing)
-  requireDatabases(options.databases ?? {}, databases)
+  const { databases: named = {} } = options
+  if (named === '*' || !isObject(databases)) return
+  const unknown = Object.keys(named).find((database) => !Object.hasOwn(databases, database))
+  if (unknown !== undefined) {
+    throw new Error(
+      `databases.${unknown}: is not a configured database; the databases are ${Object.keys(databases).join(', ')}`
+    )
+  }
 }
 
 /** Only one of two entries for a token could apply, and the name identifies the owner of an idempotency key. */
-export const UNIQUE = ['sha256', 'name'] as const
+const UNIQUE = ['sha256', 'name'] as const
 
 function findRepeated (
   path: string,
@@ -68,34 +78,16 @@ function findRepeated (
     if (entry === undefined) return []
     const { [field]: value } = entry
     const earlier = first.get(value)
-    if (earlier === undefined) first.set(value, index)
-    if (earlier === undefined) return []
+    if (earlier === undefined) {
+      first.set(value, index)
+      return []
+    }
     const isVariable = field === 'sha256' && entry.name === API_TOKEN
     return [`${isVariable ? API_TOKEN : `${path}.${index}.${field}`}: is the same as that of ${path}.${earlier}`]
   })
 }
 
-/**
- * `configured`: not an object if the setting itself is invalid. @throws Error for a database of a grant that is not
- * configured
- */
-function requireDatabases (databases: '*' | object, configured: unknown): void {
-  const unknown =
-    databases === '*' || !isObject(configured)
-      ? undefined
-      : Object.keys(databases).find((database) => !Object.hasOwn(configured, database))
-  if (unknown !== undefined) {
-    throw new Error(
-      `databases.${unknown}: is not a configured database; the databases are ` +
-      Object.keys(configured as object).join(', ')
-    )
-  }
-}
-
-function toToken (
-  { name, sha256, expires, ...options }: TokenOptions,
-  databases: unknown
-): StoredToken {
+function toToken ({ name, sha256, expires, ...options }: TokenOptions, databases: unknown): StoredToken {
   requireGrant(options, databases, false)
   const expiresAt = expires === undefined ? undefined : parseExpiry(expires)
   return { sha256, grant: createGrant(name, options), expiresAt }

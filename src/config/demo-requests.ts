@@ -1,5 +1,5 @@
 /** The named requests of the demo, and the role with whose rights they run. */
-import type { RequestsOptions } from '../../schemas/requests.ts'
+import type { RequestsOptions } from '../../schemas/options.ts'
 
 const param = (name: string) => ({ $param: name })
 

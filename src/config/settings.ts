@@ -174,7 +174,10 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)
     }
   }
-  const findUncallables = createUncallableFinder(requests ?? new Map(), options)
+  // entries that are not valid have no grant
+  const invalid = new Set(Object.keys(options.requests ?? {}).filter((name) => requests?.has(name) !== true))
+  const findUncallables = (grant: Grant, path: string): string[] =>
+    findUncallable(grant, requests ?? new Map(), { path, invalid })
   errors.push(
     ...stored.flatMap(({ grant }) =>
       findUncallables(grant, `tokens.${tokens.findIndex((entry) => entry?.name === grant.name)}`)
@@ -220,31 +223,18 @@ function readNamed (
   })
 }
 
-/** Returns what finds the requests that a grant names and cannot call. Entries that are not valid have no grant. */
-function createUncallableFinder (
-  requests: ReadonlyMap<string, NamedRequest>,
-  options: RowQueryOptions
-): (grant: Grant, path: string) => string[] {
-  const invalid = new Set(Object.keys(options.requests ?? {}).filter((name) => !requests.has(name)))
-  return (grant, path) => findUncallable(grant, requests, { path, invalid })
-}
-
 /** Finds values in tokens and roles that their schemas accept but misread, such as instances of classes. */
-function findUnplainGrants ({
-  tokens = [],
-  roles = {}
-}: {
+function findUnplainGrants ({ tokens = [], roles = {} }: {
   readonly tokens?: ArrayLike<unknown>
   readonly roles?: object
 }): string[] {
   if (!isPlain(roles)) return ['roles: must be a plain object']
-  const grants = [
-    ...Array.from(tokens).flatMap((token, index): Array<[string[], unknown]> =>
-      token === undefined ? [] : [[['tokens', String(index)], token]]
+  return [
+    ...Array.from(tokens).flatMap((token, index) =>
+      token === undefined ? [] : findUnplain(token, ['tokens', String(index)]) ?? []
     ),
-    ...Object.entries(roles).map(([name, role]): [string[], unknown] => [['roles', name], role])
+    ...Object.entries(roles).flatMap(([name, role]) => findUnplain(role, ['roles', name]) ?? [])
   ]
-  return grants.flatMap(([path, grant]) => findUnplain(grant, path) ?? [])
 }
 
 function openTokenFile (errors: string[], file: TokenFile): Settings['tokenFile'] {

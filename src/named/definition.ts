@@ -3,7 +3,7 @@ import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../s
 import type { Include } from '../../schemas/fields.ts'
 import type { Verb } from '../../schemas/grants.ts'
 import { MAX_LIMIT } from '../../schemas/limits.ts'
-import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/requests.ts'
+import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/options.ts'
 import { type Grant, permissionsOn, requirePermissions } from '../access/grant.ts'
 import { type Detail, didYouMean, filtersRequired, isServiceError, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'

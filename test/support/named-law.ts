@@ -5,7 +5,7 @@
  */
 import fc, { type Arbitrary } from 'fast-check'
 import type { Test } from 'tap'
-import type { RequestsOptions } from '../../schemas/requests.ts'
+import type { RequestsOptions } from '../../schemas/options.ts'
 import type { Path } from '../../src/errors.ts'
 import { type NamedRequest, readRequests } from '../../src/named/definition.ts'
 import type { Place } from '../../src/named/places.ts'

@@ -3,7 +3,7 @@
  * value in the body of a request.
  */
 import type { Test } from 'tap'
-import type { RequestsOptions } from '../../schemas/requests.ts'
+import type { RequestsOptions } from '../../schemas/options.ts'
 import { seed } from './seed.ts'
 import { onEachEngine, TOKEN, type EngineName, type Service } from './service.ts'
 
