@@ -2,15 +2,6 @@ import { overloaded, type ServiceError } from '../errors.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { watch } from './time-limits.ts'
 
-export interface WaitOptions<T> {
-  /** The service itself, or the host app, if omitted. */
-  readonly caller?: string | undefined
-  /** Waiters in addition to the maximum. */
-  readonly more?: number
-  /** Any value if omitted. */
-  readonly accepts?: (value: T) => boolean
-}
-
 interface Waiter<T> {
   readonly caller: string
   readonly number: number
@@ -45,10 +36,15 @@ export class Waiters<T> {
   }
 
   /**
-   * If there are too many waiters, the caller with the most loses its last one, if it has more than this caller would
-   * have. @throws OVERLOADED if there are too many otherwise, or after the time limit
+   * `caller`: the service itself, or the host app, if omitted; `more`: waiters in addition to the maximum. If there are
+   * too many, the caller with the most loses its last one, if it has more than this caller would have.
+   * @throws OVERLOADED if there are too many otherwise, or after the time limit
    */
-  wait ({ caller = SERVICE, more = 0, accepts = () => true }: WaitOptions<T>): Promise<T> {
+  wait ({ caller = SERVICE, more = 0, accepts = () => true }: {
+    readonly caller?: string | undefined
+    readonly more?: number
+    readonly accepts?: (value: T) => boolean
+  }): Promise<T> {
     const ofCaller = this.#callers.get(caller)?.length ?? 0
     if (this.size >= this.#most + more && !this.#shed(ofCaller + 1)) return Promise.reject(overloaded())
     return new Promise((resolve, reject) => {

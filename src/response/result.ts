@@ -60,7 +60,7 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
 export type RowOutcome = 'inserted' | 'updated' | 'unchanged'
 
 /** What an insert of rows adds to the outcome of its statements. */
-export interface RowsResult {
+interface RowsResult {
   readonly counts?: RowCounts
   /** What became of each row, in the order of `data`, if the response says that. */
   readonly outcomes?: readonly RowOutcome[] | undefined

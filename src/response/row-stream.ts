@@ -20,15 +20,6 @@ const MEMORY = 1_048_576
 /** How long what was read before an error waits for a reader that does not take it, in milliseconds. */
 export const GRACE = 500
 
-export interface RowStreamOptions {
-  readonly rows: StreamRows
-  /** Maximum size of a row, in bytes. */
-  readonly maxBytes: number
-  /** More rows are an error. */
-  readonly most?: number | undefined
-  readonly budget?: ResponseBudget
-}
-
 class Chunks extends Readable {
   /**
    * The memory of each chunk is used again as soon as an HTTP response has written it. As garbage, the chunks of a long
@@ -75,8 +66,15 @@ export class RowStream implements PausableSink {
   /** Cuts the stream off, once the rows before an error have been read. */
   onCut = (error: Error): void => { this.readable.destroy(error) }
 
-  /** @throws OVERLOADED if there is no memory for it */
-  constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: RowStreamOptions) {
+  /**
+   * `maxBytes`: of a row; more than `most` rows are an error. @throws OVERLOADED if there is no memory for it
+   */
+  constructor ({ rows, maxBytes, most = Infinity, budget = UNLIMITED }: {
+    readonly rows: StreamRows
+    readonly maxBytes: number
+    readonly most?: number | undefined
+    readonly budget?: ResponseBudget
+  }) {
     // a row that never fits is too large, not a reason to send the request again
     this.maxBytes = Math.min(maxBytes, budget.largest)
     this.#rows = rows

@@ -21,23 +21,17 @@ const FIXED = 12
 /** Number of strings before the name: catalog, schema, table alias, table. */
 const BEFORE_NAME = 4
 
-export interface DefinitionsOptions {
+/**
+ * `sources`: the tables of the columns, if not all belong to `table`; `expected`: the classes that the server may send
+ * for a column.
+ */
+export function createDefinitions ({ table, sources, columns: planned, expected, differences }: {
   readonly table: Table
-  /** The tables of the columns, if not all columns belong to `table`. */
   readonly sources?: readonly Table[] | undefined
   readonly columns: readonly Column[]
-  /** Classes that the server may send for a column. */
   readonly expected: (column: Column) => ReadonlySet<string> | undefined
   readonly differences: KnownDifferences
-}
-
-export function createDefinitions ({
-  table,
-  sources,
-  columns: planned,
-  expected,
-  differences
-}: DefinitionsOptions): Definitions {
+}): Definitions {
   let columns = planned
   /** The length and the fixed fields of each column's definition. */
   const lengths = new Uint32Array(planned.length)

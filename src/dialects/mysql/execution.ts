@@ -54,7 +54,7 @@ export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
   readonly request: Request
 }
 
-export interface StatementRequest {
+interface StatementRequest {
   readonly statement: Statement
   readonly sink: RowSink | undefined
   readonly client: Client | undefined

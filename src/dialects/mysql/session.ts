@@ -46,7 +46,7 @@ export interface Session {
   usedAt: number
 }
 
-export interface SessionTarget {
+interface SessionTarget {
   readonly address: MysqlAddress
   readonly host: Host
   readonly epoch: number

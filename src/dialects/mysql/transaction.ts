@@ -144,7 +144,7 @@ class TransactionRun<T> {
 
   #transactionOf (attempt: number): Transaction {
     const run: Transaction['run'] = (statement, sink, timeLimit) =>
-      this.#queue.run(() => this.#execute({ attempt, statement, sink, timeLimit }))
+      this.#queue.run(() => this.#execute(attempt, statement, sink, timeLimit))
     return createTransaction({ attempt, run }, this.#savepointsOf(attempt, run))
   }
 
@@ -180,17 +180,12 @@ class TransactionRun<T> {
     })
   }
 
-  async #execute ({
-    attempt,
-    statement,
-    sink,
-    timeLimit
-  }: {
-    readonly attempt: number
-    readonly statement: Statement
-    readonly sink: RowSink | undefined
-    readonly timeLimit: number | undefined
-  }): Promise<StatementResult> {
+  async #execute (
+    attempt: number,
+    statement: Statement,
+    sink?: RowSink,
+    timeLimit?: number
+  ): Promise<StatementResult> {
     if (attempt <= this.#closed) throw new Error('The transaction has ended')
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw causeOf(this.#failure)
