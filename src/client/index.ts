@@ -5,7 +5,7 @@ import type { AnyDatabases, Bigints, Name, Position } from '../in-process/field-
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
   AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, ImportFields, InsertFields, InsertResult, LoadResult,
-  OperationResult, Returning, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from '../in-process/requests.ts'
 import {
   type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Other
@@ -91,19 +91,19 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
   insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, InsertFields<Tables, T, never, boolean, F>>,
+    fields: Exactly<F, InsertFields<Tables, T, F>>,
     options?: WriteOptions
   ): Promise<InsertResult<Tables, T, F, N>>
   /** Updates the rows that the filters select. */
   update<T extends Name<Tables>, const F extends UpdateFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, UpdateFields<Tables, T, never, boolean, F> & FiltersIn<Tables, T, F>>,
+    fields: Exactly<F, UpdateFields<Tables, T, F>>,
     options?: WriteOptions
   ): Promise<UpdateResult<Tables, T, F, N>>
   /** Deletes the rows that the filters select. */
-  delete<T extends Name<Tables>, const F extends DeleteFields<Tables[T]> & Returning<Tables, T>>(
+  delete<T extends Name<Tables>, const F extends DeleteFields<Tables, T>>(
     table: T & TableName<Tables>,
-    fields: Exactly<F, DeleteFields<Tables[T]> & Returning<Tables, T, F> & FiltersIn<Tables, T, F>>,
+    fields: Exactly<F, DeleteFields<Tables, T, F>>,
     options?: WriteOptions
   ): Promise<DeleteResult<Tables, T, F, N>>
   /**

@@ -127,13 +127,13 @@ interface Writing<T, D> {
 }
 
 /** The members of the rows that a write returns. `B`: the request; unknown for any. */
-export interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
+interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
   readonly include?: 'include' extends keyof B
     ? 'returning' extends keyof B ? ReturnedMembers<Tables, T, Of<B, 'include'>, X> : never
     : AnyMembers<Tables>
 }
 
-export interface InsertFields<Tables, T extends Name<Tables>, X = never, D = boolean, B = unknown>
+export interface InsertFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
   extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
   readonly data: GivenData<Insert<Tables[T]>, X> | ReadonlyArray<GivenData<Insert<Tables[T]>, X>>
   readonly onConflict?: OnConflict<Tables[T], Keys<Tables, T>>
@@ -141,14 +141,16 @@ export interface InsertFields<Tables, T extends Name<Tables>, X = never, D = boo
   readonly outcomes?: 'onConflict' extends keyof B ? boolean : unknown extends B ? boolean : never
 }
 
-export interface DeleteFields<T, X = never, D = boolean> extends Writing<T, D> {
-  readonly filters: Filters<T, X>
+/** `B`: the request, by whose filters and members they are checked; unknown for any. */
+export interface DeleteFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
+  extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
+  readonly filters: Filters<Tables[T], X> & FiltersIn<Tables, T, B, X>['filters']
   readonly expect?: Expect
 }
 
 /** An update of all rows that the filters select, or of a list of rows with values of their own. */
-export type UpdateFields<Tables, T extends Name<Tables>, X = never, D = boolean, B = unknown> =
-  DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> & (
+export type UpdateFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean> =
+  DeleteFields<Tables, T, B, X, D> & (
     | { readonly data: GivenData<Changes<Tables[T]>, X>, readonly key?: never }
     | {
       /** The key of each row, and what to change in it. */
@@ -162,11 +164,9 @@ interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
   // `B` is any body where TypeScript infers none, as for a misspelt column
   select: { readonly verb: 'select' } & L &
     SelectFields<Tables, T, unknown extends B ? B : Extract<B, { readonly verb: 'select' }>, X>
-  insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, X, D, B>
-  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, X, D, B> &
-    FiltersIn<Tables, T, B, X>
-  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables[T], X, D> & Returning<Tables, T, B, X> &
-    FiltersIn<Tables, T, B, X>
+  insert: { readonly verb: OfTable<Tables, T, 'insert'> } & InsertFields<Tables, T, B, X, D>
+  update: { readonly verb: OfTable<Tables, T, 'update'> } & UpdateFields<Tables, T, B, X, D>
+  delete: { readonly verb: OfTable<Tables, T, 'delete'> } & DeleteFields<Tables, T, B, X, D>
 }
 type Verb = 'select' | 'insert' | 'update' | 'delete'
 /** `V` for a table, never for a view, which can only be read. */

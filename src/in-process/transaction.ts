@@ -10,10 +10,10 @@ import type { RequestLimits } from '../plan/limits.ts'
 import { createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
-import type { FiltersIn, IsAny, TableName } from './related.ts'
+import type { IsAny, TableName } from './related.ts'
 import type {
   BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, LoadResult, ResultOf,
-  Returning, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
 } from './requests.ts'
 
 // The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.
@@ -93,7 +93,7 @@ export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
   >(
     database: D,
     table: T & TableName<All[D]>,
-    fields: Exactly<F, InsertFields<All[D], T, never, boolean, F>>,
+    fields: Exactly<F, InsertFields<All[D], T, F>>,
     options?: BoundOptions<N>
   ): Promise<InsertResult<All[D], T, F, N>>
   /** Updates the rows that the filters select, or a list of rows by their key. */
@@ -102,17 +102,16 @@ export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
   >(
     database: D,
     table: T & TableName<All[D]>,
-    fields: Exactly<F, UpdateFields<All[D], T, never, boolean, F> & FiltersIn<All[D], T, F>>,
+    fields: Exactly<F, UpdateFields<All[D], T, F>>,
     options?: BoundOptions<N>
   ): Promise<UpdateResult<All[D], T, F, N>>
   /** Deletes the rows that the filters select. */
   delete<
-    D extends Name<All>, T extends Name<All[D]>,
-    const F extends DeleteFields<All[D][T]> & Returning<All[D], T>, N extends Bigints = 'bigint'
+    D extends Name<All>, T extends Name<All[D]>, const F extends DeleteFields<All[D], T>, N extends Bigints = 'bigint'
   >(
     database: D,
     table: T & TableName<All[D]>,
-    fields: Exactly<F, DeleteFields<All[D][T]> & Returning<All[D], T, F> & FiltersIn<All[D], T, F>>,
+    fields: Exactly<F, DeleteFields<All[D], T, F>>,
     options?: BoundOptions<N>
   ): Promise<DeleteResult<All[D], T, F, N>>
   /** Reads any number of rows one by one. Leaving the loop ends the statement. */
