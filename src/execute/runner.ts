@@ -12,7 +12,7 @@ import { knownDefault, factsOf, isComputed } from '../plan/writes.ts'
 import type { Assignment, Condition, CountPlan, SelectPlan, PlannedRow, Returned, UpdatePlan } from '../plan/plan.ts'
 import { storedKey } from '../plan/row-keys.ts'
 import { rowRefused } from '../plan/row-rules.ts'
-import { withinRules } from '../plan/rule.ts'
+import { within } from '../plan/rule.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { LastRow, ResponseSink, RowCounter } from '../response/response-sink.ts'
 import { compileInsert, compileRowsOfValues, type RowsOfValues } from '../sql/compile-insert.ts'
@@ -241,6 +241,7 @@ export async function readRows (
 ): Promise<void> {
   const select = async (conditions: readonly Condition[]): Promise<number> => {
     const before = sink.keptCount
+    const condition = combine('or', conditions)
     // rows that the write has left unchanged are not of its snapshot, in which another client may have changed them
     // before the write waited for that one
     await runner.select(
@@ -249,7 +250,7 @@ export async function readRows (
         columns,
         ...(members !== undefined && { members }),
         lock: 'share',
-        condition: withinRules(table, combine('or', conditions)),
+        condition: table.granted === undefined ? condition : within(table.granted.rules, condition),
         // one more than the key allows: its index may be gone
         limit: conditions.length + 1,
         ...(conditions.length > 1 && { sequence: conditions })

@@ -104,9 +104,8 @@ function toPlan (
   table: Table,
   { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
-  return Object.freeze({
-    verb: 'insert', table, rows, isList, conflict, writes: NO_WRITES, ...planWriteOptions(body, table)
-  })
+  const options = body.returning !== undefined || body.dryRun === true ? planWriteOptions(body, table) : undefined
+  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, writes: NO_WRITES, ...options })
 }
 
 /** Readers that are tried with a row: most lists have rows of one or two kinds. */

@@ -18,9 +18,7 @@ export function restrictRows<P extends SelectPlan | DeletePlan> (plan: P, { rule
 }
 
 /** The values must satisfy the rules. @throws PERMISSION_DENIED */
-export function restrictUpdate (plan: UpdatePlan): UpdatePlan {
-  const { table: { granted } } = plan
-  if (granted === undefined) return plan
+export function restrictUpdate (plan: UpdatePlan, granted: GrantedAccess): UpdatePlan {
   checkUpdate(granted.rules, plan.assignments)
   return withForeignKeyChecks({ ...plan, condition: within(granted.rules, plan.condition) }, granted, (known) =>
     planForeignKeyChecks('update', [plan], known)

@@ -107,7 +107,6 @@ export function updateTimesOf (table: Table, written: readonly Column[]): Assign
 }
 
 export function withUpdateTimes (plan: UpdatePlan): UpdatePlan {
-  if (plan.table.granted === undefined) return plan
   const times = updateTimesOf(plan.table, plan.assignments.map(({ column }) => column))
   return times.length === 0 ? plan : Object.freeze({ ...plan, assignments: [...plan.assignments, ...times] })
 }

@@ -277,9 +277,8 @@ const MAX_FORM = 10_000
 /** Of an insert whose row needs no decision. */
 export const NO_WRITES: InsertPlan['writes'] = new Map()
 
-/** How the rows of an insert are written, by their columns. One plain row needs no decision. */
-export function findWrites (plan: Form & Pick<InsertPlan, 'rows' | 'isList'>): InsertPlan['writes'] {
-  if (!plan.isList && plan.conflict === undefined && plan.afterWrite === undefined) return NO_WRITES
+/** How the rows of an insert are written, by their columns. */
+export function findWrites (plan: Form & Pick<InsertPlan, 'rows'>): InsertPlan['writes'] {
   const ways = new Map<readonly Column[], Writes>()
   const table = statementTable(plan.table)
   const prefix = prefixOf(plan)

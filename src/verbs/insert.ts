@@ -13,7 +13,7 @@ import { planReturnedMembers } from '../plan/members.ts'
 import type { InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import type { PlanLimits } from '../plan/limits.ts'
-import { factsOf, findWrites, waysOf } from '../plan/writes.ts'
+import { factsOf, findWrites, NO_WRITES, waysOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
@@ -54,11 +54,14 @@ export const insert = {
 
 /** Adds what the rules of the grant require, and refuses what the database would not. */
 function complete (planned: InsertPlan): InsertPlan {
-  const restricted = planned.table.granted === undefined ? planned : restrictInsert(planned, planned.table.granted)
+  const { granted } = planned.table
+  const restricted = granted === undefined ? planned : restrictInsert(planned, granted)
   refuseNullsInRows(restricted)
   refuseOnlyDefaults(restricted)
-  const { rows, conflict } = restricted
-  const writes = findWrites(restricted)
+  const { rows, isList, conflict, afterWrite } = restricted
+  // one plain row needs no decision
+  const isPlain = !isList && conflict === undefined && afterWrite === undefined
+  const writes = isPlain ? NO_WRITES : findWrites(restricted)
   const plan = Object.freeze({
     ...restricted,
     writes,

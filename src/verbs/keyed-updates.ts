@@ -1,6 +1,6 @@
 /** Update of many rows: a list of entries, each with the key of its row and values of its own. */
 import type { UpdateBody } from '../../schemas/body.ts'
-import type { Column, Table, TableSource } from '../catalog/catalog.ts'
+import type { Column, GrantedAccess, Table, TableSource } from '../catalog/catalog.ts'
 import { isRefusal } from '../dialects/dialect.ts'
 import { at, invalidBody, mayBeNew, missingColumn, type Path, type ServiceError } from '../errors.ts'
 import { objectKeys } from '../json/exact-json.ts'
@@ -52,7 +52,10 @@ export function planKeyedUpdates (body: UpdateOfMany, source: TableSource, given
   }
   const planned = data.map((entry, index) => planEntry({ entry, path: ['data', index], key, table }, limits.standIns))
   const members = body.include && planReturnedMembers(body.include, { source, limits })
-  const entries = planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, index) }))
+  const { granted } = table
+  const entries = granted === undefined
+    ? planned
+    : planned.map(({ values, update }, index) => ({ values, update: restrictEntry(update, granted, index) }))
   for (const [index, { update }] of entries.entries()) refuseNulls(update.assignments, ['data', index])
   const plan: UpdatePlan = {
     verb,
@@ -92,9 +95,9 @@ function readKeyValue (column: Column, entry: GivenEntry['entry'], path: Path, s
 }
 
 /** @throws PERMISSION_DENIED */
-function restrictEntry (update: UpdatePlan, index: number): UpdatePlan {
+function restrictEntry (update: UpdatePlan, granted: GrantedAccess, index: number): UpdatePlan {
   try {
-    return withUpdateTimes(restrictUpdate(update))
+    return withUpdateTimes(restrictUpdate(update, granted))
   } catch (error) {
     const { code, details } = error as ServiceError
     throw code === 'PERMISSION_DENIED' && details.length === 0 ? at(['data', index], error as ServiceError) : error

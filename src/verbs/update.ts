@@ -26,9 +26,11 @@ export const update = {
 
   plan (body: UpdateBody, source: TableSource, limits: PlanLimits): UpdatePlan {
     if (isOfMany(body)) return planKeyedUpdates(body, source, limits)
-    const plan = restrictUpdate(planUpdate(body, source, limits))
+    const { granted } = source.table
+    const planned = planUpdate(body, source, limits)
+    const plan = granted === undefined ? planned : restrictUpdate(planned, granted)
     refuseNulls(plan.assignments, ['data'])
-    return withUpdateTimes(plan)
+    return granted === undefined ? plan : withUpdateTimes(plan)
   },
 
   run (runner: Runner, plan: UpdatePlan, { sink }: { readonly sink: ResponseSink | undefined }): Promise<Result> {

@@ -304,7 +304,7 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   ]
   const conflict = (set: Conflict['set']): Conflict => ({ key: [key], set })
   const isAnyOrder = (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean => [
-    ...findWrites({ table, conflict, rows, isList: true }).values()
+    ...findWrites({ table, conflict, rows }).values()
   ].every(({ keepsOrder }) => keepsOrder === undefined)
   t.notOk(isAnyOrder(rows, conflict({ kind: 'given' }), table), 'a row writes a column of another key')
   t.ok(isAnyOrder(rows.slice(0, 1), conflict({ kind: 'given' }), table))

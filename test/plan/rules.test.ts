@@ -209,9 +209,10 @@ t.test('values that are not known before the write leave the check to the writte
   // a trigger may change the customer
   const triggers: Table['triggers'] = { isComplete: true, list: [{ timing: 'before', event: 'update' }] }
   const shown: Table = { ...granted.base, triggers }
-  const restrict = (rules: Parent['rules']): UpdatePlan => restrictUpdate({
-    ...base, table: { ...shown, granted: { ...granted, base: shown, shape: shown, parents: [{ ...parent, rules }] } }
-  })
+  const restrict = (rules: Parent['rules']): UpdatePlan => {
+    const access = { ...granted, base: shown, shape: shown, parents: [{ ...parent, rules }] }
+    return restrictUpdate({ ...base, table: { ...shown, granted: access } }, access)
+  }
   t.match(restrict(() => []).afterWrite, { foreignKeys: [{ key: { name: 'of_customer' } }], ofRequest: [{}] })
   t.throws(() => restrict(() => {
     if (calls++ > 0) throw new TypeError('a bug')
