@@ -265,17 +265,18 @@ An upsert sorts its rows by the key, against deadlocks, and an update of many ro
 ${lists()}
 ## Where is it done?
 
-- **What is sent**: the statements by \`src/sql/compile-insert.ts\`, in \`test/sql/golden\`; the attempts on one row by \`src/execute/write-row.ts\`.
-- **Two clients insert the same key**: a plain insert is 409. A guarded upsert waits for the other one, and updates its row; a deadlock runs again as a transaction. A look-up that found no row, whose insert is then refused, updates (\`src/execute/write-row.ts\`).
-- **The rules of the grant**: \`src/plan/row-rules.ts\` tests the given and set values. The row that exists is tested by the guard of the statement (\`src/sql/compile-insert.ts\`) or by the look-up, and what the database computes, after the write (\`src/execute/after-write.ts\`).
-- **The id**: \`src/execute/inserted-id.ts\`; the values that \`returning\` finds rows by: \`src/verbs/insert.ts\`.
+- **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, from what the catalog says of the table (\`factsOf\`).
+- **What does an upsert send?** \`src/sql/compile-insert.ts\`: the statement of each engine, as in \`test/sql/golden\`. \`src/execute/execute-insert.ts\`: \`attempt\`, one statement after the other for a row.
+- **What if two clients insert the same key?** The same files: a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock runs again as a transaction (\`insertAtOnce\`); a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
+- **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.rules\`), which \`src/sql/compile-insert.ts\` writes into the statement, and a look-up has too. What the database computes is tested after the write, as that file says.
+- **How is the id found?** \`src/execute/inserted-id.ts\`. The numbers by which \`returning\` finds rows: \`src/verbs/insert.ts\`.
 
 ## What is tried again
 
 Each is where what it needs is: the row and its key, the session, the servers, the catalog. One file for all would lead from the servers to the plans, and back.
 
 - The database refuses a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
-- Another unique key refuses the guarded statement, no number is left, or a virtual column may have failed in a row of others: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/write-row.ts\`).
+- Another unique key refuses the guarded statement, no number is left, or a virtual column may have failed in a row of others: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/execute-insert.ts\`).
 - A value is out of range where a table has rules and virtual columns: the statement again in the form that finds the rows by the rules first (\`src/dialects/mysql/execution.ts\`).
 - A deadlock, or a conflict at COMMIT: the transaction again, at most three times (\`src/dialects/mysql/transaction.ts\`).
 - A server takes no connections or writes, or a connection is lost: the next server for what did not run, and once for a read (\`src/dialects/mysql/dialect.ts\`).

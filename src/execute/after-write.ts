@@ -92,7 +92,7 @@ function rowOf (error: unknown): number | undefined {
 }
 
 /** MySQL has an order of its own for several violations that only the written values show. */
-const namesKey = (table: Table): boolean =>
+const namesForeignKey = (table: Table): boolean =>
   traitsOf(table).namesForeignKeys && baseTable(table).foreignKeys.length === 1
 
 /**
@@ -146,7 +146,7 @@ export function withCheck (
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
     if (row !== undefined) await checkUpserted(runner, { ...plan, afterWrite }, row)
   }))
-  return refused.catch((error: unknown) => { throw namesKey(plan.table) ? error : withoutKey(error) })
+  return refused.catch((error: unknown) => { throw namesForeignKey(plan.table) ? error : withoutKey(error) })
 }
 
 /**
@@ -155,10 +155,10 @@ export function withCheck (
  */
 async function checkUpserted (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<void> {
   const { table, isList, afterWrite: { foreignKeys } } = plan
-  const { key, set, within } = plan.conflict as Conflict
+  const { key, set, rules } = plan.conflict as Conflict
   if (isComputedKey(key, row)) return
   const sameKey = conditionOf(key, row)
-  const condition = sameKey && combine('and', [sameKey, ...within === undefined ? [] : [within]])
+  const condition = sameKey && combine('and', [sameKey, ...rules === undefined ? [] : [rules]])
   const isThere = condition !== undefined && await runner.exists(table, condition)
   const written = writtenColumns({ key, set }, row.columns)
   const changed = isThere && set.kind === 'assignments' ? set.assignments : toWritten(row).assignments

@@ -1,20 +1,24 @@
 /**
- * One statement if that is certain to do what one statement for each row would, and the database accepts all rows;
- * otherwise row by row.
+ * Runs an insert: by one statement if that is certain to do what one statement for each row would, and the database
+ * accepts all rows; otherwise row by row. The database may refuse a row because it collides in a key other than the
+ * named one, or because another client was faster: then another attempt may write it (`attempt`).
  */
 import { traitsOf } from '../catalog/catalog.ts'
-import { refusesRow } from '../dialects/dialect.ts'
+import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
-import type { InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { combine } from '../plan/filters/scope.ts'
+import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { isPlainRow } from '../plan/write-options.ts'
-import { whyOneByOne, writesOf } from '../plan/writes.ts'
-import { addCounts, type Result, type RowCounts, type RowOutcome } from '../response/result.ts'
-import { toBatch, toParts } from '../sql/row-batches.ts'
+import { factsOf, wayOf, whyOneByOne, writesOf } from '../plan/writes.ts'
+import {
+  addCounts, countsOf, type Result, type RowCounts, type RowOutcome, withoutHidden
+} from '../response/result.ts'
+import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/compile-insert.ts'
+import { hasMoment, type Parameter } from '../types/column-type.ts'
+import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
-import { idOf, newId } from './inserted-id.ts'
-import type { Runner } from './runner.ts'
-import { type InsertRun, listIndexOf, writeBatch, writeRow } from './write-row.ts'
-import { hasMoment } from '../types/column-type.ts'
+import { newId, upsertedId } from './inserted-id.ts'
+import { conditionOf, type Runner } from './runner.ts'
 
 /** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
@@ -42,25 +46,35 @@ export function mayNeedSeveral (plan: InsertPlan): boolean {
   if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
   if (conflict === undefined) return false
   return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
-    (conflict.within !== undefined && traitsOf(table).namesKey)
+    (conflict.rules !== undefined && traitsOf(table).namesKey)
 }
 
-/** By one statement. @throws ServiceError, which names the row that was refused if it is known */
-export async function insertAtOnce (plan: InsertPlan, runner: Runner): Promise<Result> {
+/**
+ * By one statement. `transact`: runs the plan in a transaction, where its rows may be written one by one. @throws
+ * ServiceError, which names the row that was refused if it is known
+ */
+export async function insertAtOnce (
+  plan: InsertPlan,
+  runner: Runner,
+  transact: () => Promise<Result>
+): Promise<Result> {
   try {
     const result = resultOf(plan, await writeBatch({ plan, runner }, toBatch(plan, plan.rows)), runner)
     return result instanceof Promise ? await result : result
   } catch (error) {
-    const { row } = error as ServiceError
-    throw row === undefined ? error : atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
+    const { row, code } = error as ServiceError
+    if (row !== undefined) throw atRow(error as ServiceError, listIndexOf(plan.rows[row] as PlannedRow, plan))
+    // a transaction runs again after a deadlock, and row by row says which one is refused
+    if (!isPlainRow(plan) && (code === 'DEADLOCK' || refusesRow(error))) return await transact()
+    throw error
   }
 }
 
-/** The statement of several rows was refused, or undone, without the row that it was for. */
-export const mayAcceptOneByOne = (plan: InsertPlan, error: unknown): boolean =>
-  (error as ServiceError).row === undefined &&
-  !isPlainRow(plan) &&
-  (refusesRow(error) || (error as ServiceError).code === 'DEADLOCK')
+export interface InsertRun {
+  readonly plan: InsertPlan
+  readonly runner: Runner
+  readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
+}
 
 /** @throws ServiceError, which names the row that was refused and must undo the transaction */
 export async function runInsert (insertRun: InsertRun): Promise<Result> {
@@ -77,7 +91,7 @@ function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result 
   const result = { rows: 0, changed: inserted + updated, counts }
   const { table, rows, isList, conflict } = plan
   if (conflict === undefined) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
-  return isList ? { ...result, id: 'null' } : idOf(plan, counts, runner).then((id) => ({ ...result, id }))
+  return isList ? { ...result, id: 'null' } : upsertedId(plan, counts, runner).then((id) => ({ ...result, id }))
 }
 
 /**
@@ -120,3 +134,156 @@ async function runOneByOne (
 
 const outcomeOf = ({ inserted, updated }: RowCounts): RowOutcome =>
   inserted > 0 ? 'inserted' : updated > 0 ? 'updated' : 'unchanged'
+
+/** @throws ServiceError, which names the row that was refused */
+async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
+  try {
+    return await attempt(insertRun, row)
+  } catch (error) {
+    throw refusesRow(error) ? atRow(error, listIndexOf(row, insertRun.plan)) : error
+  }
+}
+
+/** Writes one row in its way (src/plan/writes.ts), and in another one if the database refuses it. */
+function attempt (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
+  const { plan } = insertRun
+  const { looksUpRefused, looksUpOutOfRange, hidesKey } = writesOf(plan, row)
+  const batch = toBatch(plan, [row])
+  const statement = (): Promise<RowCounts> => writeBatch(insertRun, batch)
+  const statementOfExisting = (): Promise<RowCounts> => writeBatch(insertRun, batch, true)
+  // a trigger may have given the row the key of one that exists, which only the statement finds
+  const lookUp = (): Promise<RowCounts> =>
+    orElse(lookUpRow(insertRun, batch as Upsert), (code) => isTaken(code) && hidesKey, statementOfExisting)
+  // the server may have checked another unique key before the named one, in which the row may collide too
+  const isLookedUp: Reason = (code) => isTaken(code)
+    ? looksUpRefused
+    : code === 'VALUE_OUT_OF_RANGE' && looksUpOutOfRange
+  switch (wayOf(plan, row).way) {
+    case 'insert': return statement()
+    case 'guarded': return orElse(statement(), isLookedUp, lookUp)
+    // the statement would do more than requested
+    case 'look-up': return lookUp()
+    // the statement might count a row that exists as inserted
+    case 'insert-first': {
+      const { conflict: _, ...plain } = batch
+      return orElse(writeBatch(insertRun, plain), isTaken, () => orElse(statementOfExisting(), isLookedUp, lookUp))
+    }
+  }
+}
+
+type Reason = (code: ServiceError['code']) => boolean
+
+const isTaken: Reason = (code) => code === 'UNIQUE_VIOLATION'
+
+const orElse = (
+  running: Promise<RowCounts>,
+  isReason: Reason,
+  next: () => Promise<RowCounts>
+): Promise<RowCounts> => running.catch((error: unknown) => {
+  if (isReason((error as ServiceError).code)) return next()
+  throw error
+})
+
+type Upsert = RowBatch & { readonly conflict: BatchConflict }
+
+async function lookUpRow ({ runner, onBatch }: InsertRun, batch: Upsert): Promise<RowCounts> {
+  const counts = await changeOrInsert(batch, runner)
+  await onBatch?.(batch, counts)
+  return counts
+}
+
+/** Updates the row that exists by key and rules, or inserts the row. */
+async function changeOrInsert (batch: Upsert, runner: Runner): Promise<RowCounts> {
+  const { conflict, ...plain } = batch
+  const sameKey = conditionOf(conflict.key, batch.rows[0] as PlannedRow)
+  const condition = sameKey && conflict.condition ? combine('and', [sameKey, conflict.condition]) : sameKey
+  // without a lock, because locking a row that does not exist prevents others from inserting theirs
+  const isThere = condition !== undefined && await runner.exists(batch.table, condition)
+  const changed = isThere ? await changeRow(batch, runner, condition) : undefined
+  if (changed !== undefined) return changed
+  try {
+    return countsOf(plain, await runner.insert(plain))
+  } catch (error) {
+    // another client may have inserted the row in the meantime
+    const isFaster = condition !== undefined && isTaken((error as ServiceError).code)
+    const changed = isFaster ? await changeRow(batch, runner, condition) : undefined
+    if (changed === undefined) throw error
+    return changed
+  }
+}
+
+/**
+ * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number
+ * first, because an update does not report it.
+ */
+async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
+  const { table, conflict: { key, identity } } = batch
+  const assignments = assignmentsOf(batch)
+  const isIdle = assignments.length === 0
+  const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
+  let insertId: string | undefined
+  if (isIdle || numbered !== undefined) {
+    const [found] = await runner.keys({
+      table,
+      columns: numbered === undefined ? key : [numbered],
+      condition,
+      limit: 1,
+      lock: isIdle ? 'share' : 'update'
+    })
+    if (found === undefined) return undefined
+    if (numbered !== undefined) insertId = String(found[0])
+  }
+  if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
+  const update = await runner.run({ verb: 'update', table, assignments, condition })
+  if (update.matched === 0) return undefined
+  // a trigger may have given the row another number, or another key
+  if (numbered !== undefined && factsOf(table).precedesChange) {
+    const [found] = await runner.keys({ table, columns: [numbered], condition, limit: 1 })
+    if (found !== undefined) insertId = String(found[0])
+  }
+  return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
+}
+
+function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
+  const { columns, parameters } = rows[0] as PlannedRow
+  const ofRow = written.map((column): Assignment => {
+    const index = columns.indexOf(column)
+    return index < 0
+      ? { column, parameter: null, operator: TO_DEFAULT }
+      : { column, parameter: parameters[index] as Parameter }
+  })
+  return [...ofRow, ...assignments]
+}
+
+/** `isThere`: the only row of the batch exists, so that it is not counted as inserted. */
+async function writeBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
+  const result = await runner.insert(batch)
+  const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
+  if (batch.conflict?.condition !== undefined) await refuseHidden(batch as Upsert, counts, runner)
+  if (onBatch !== undefined) await onBatch(batch, counts)
+  return counts
+}
+
+/**
+ * Looks up the rows that an upsert of SQLite has left as they are, which it does with a row that does not satisfy the
+ * rules of a grant (src/sql/compile-insert.ts). Such a row is refused as MySQL's statement refuses it.
+ * @throws UNIQUE_VIOLATION with the index of the row
+ */
+async function refuseHidden (
+  { table, rows, conflict: { key, condition } }: Upsert,
+  { untouched = [] }: RowCounts,
+  runner: Runner
+): Promise<void> {
+  for (const row of untouched) {
+    const sameKey = conditionOf(key, rows[row] as PlannedRow)
+    if (sameKey === undefined || !await runner.exists(table, sameKey)) continue
+    if (await runner.exists(table, combine('and', [sameKey, condition as Condition]))) continue
+    const unique = table.uniqueKeys.find(
+      ({ columns }) => columns.length === key.length && key.every(({ name }) => columns.includes(name))
+    )
+    throw Object.assign(uniqueViolationOf(unique), { row })
+  }
+}
+
+/** The position of a row in `data`, if that is a list. */
+const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined

@@ -1,67 +1,96 @@
-import type { Column, Table } from '../catalog/catalog.ts'
-import { TRAITS } from '../catalog/traits.ts'
-import type { Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
+/**
+ * The id in the response, as JSON; null if it is not certain. What a select must find comes first (`readsId` of
+ * src/plan/writes.ts); otherwise it depends on what the statement has done with the row.
+ */
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import { boundValue, type Given, givenValue } from '../plan/holes.ts'
+import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
 import { factsOf, isComputedKey, writesOf } from '../plan/writes.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { numberOf, type RowCounts, shownNumber } from '../response/result.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
-import type { Value } from '../types/column-type.ts'
+import type { Parameter } from '../types/column-type.ts'
 import { conditionOf, hasKey, readKey, type Runner } from './runner.ts'
-import { boundValue } from '../plan/holes.ts'
 
-/** The id as JSON of the first row that was inserted; null if it is not certain. */
+/** Of the first row that was inserted. */
 export function newId (table: Table, { columns, parameters }: PlannedRow, { inserted, insertId }: RowCounts): string {
   const { identity } = table
   // a trigger of SQLite may skip the row, or change its key afterwards
   if (identity === undefined || inserted === 0 || insertId === undefined) return 'null'
   const index = columns.indexOf(identity)
-  const given = index < 0 ? null : boundValue(parameters[index])
+  const sent = index < 0 ? null : boundValue(parameters[index])
   // a BEFORE INSERT trigger may set the key, and the database only reports the value of an AUTO_INCREMENT column
-  if (given !== null && !factsOf(table).fillsNew) return identity.type.storedJson(given)
+  if (sent !== null && !factsOf(table).fillsNew) return identity.type.storedJson(sent)
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
-/** The id of the only row of an upsert, as JSON; null if it is not certain. */
-export async function idOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
-  const { table, table: { identity }, rows, conflict } = plan
-  if (conflict === undefined || identity === undefined) return 'null'
-  const { readsId } = writesOf(plan, rows[0] as PlannedRow)
-  const stored = readsId ? await readStoredId(plan, counts, runner) : undefined
-  if (stored !== undefined) return stored
-  const { inserted, insertId } = counts
-  const row = rows[0] as PlannedRow
-  if (inserted > 0) return newId(table, row, counts)
-  const index = row.columns.indexOf(identity)
-  const given = index < 0 ? null : boundValue(row.parameters[index])
-  const known = given === null ? 'null' : identity.type.storedJson(given)
-  const { key, set } = conflict
-  const assigned = set.kind === 'assignments' ? set.assignments.find(({ column }) => column === identity) : undefined
-  if (assigned !== undefined) {
-    return assigned.operator === undefined && assigned.parameter !== null
-      ? identity.type.storedJson(boundValue(assigned.parameter) as Value)
-      : 'null'
-  }
-  const isWritten = set.kind === 'columns' ? set.columns.includes(identity) : set.kind === 'given'
-  if (!isWritten || index < 0) {
-    if (identity.autoIncrement && insertId !== undefined) return shownNumber(identity, insertId)
-    const existing = readsId ? await readExistingId(plan, counts, runner) : undefined
-    if (existing !== undefined) return existing
-  }
-  // a row that was found by another key has another id, and a BEFORE INSERT trigger may have made it the key of another
-  // row
-  const isOfRow = isWritten || key.includes(identity)
-  return isOfRow && (identity.autoIncrement || !factsOf(table).fillsNew) ? known : 'null'
+/** The only row of an upsert. */
+interface Upserted {
+  readonly table: Table
+  readonly identity: Column
+  readonly row: PlannedRow
+  readonly conflict: Conflict
+  readonly counts: RowCounts
 }
 
-/** As JSON, of a row that existed, if its key was computed, so that only the statement has found it. */
-async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
-  const { table, table: { identity }, rows, conflict } = plan
-  const { inserted, existing, insertId } = counts
-  if (inserted > 0 || identity === undefined || !isComputedKey(conflict?.key ?? [], rows[0] as PlannedRow)) {
-    return undefined
-  }
-  if (!TRAITS[runner.engine].reportsNumbers) {
+function toUpserted ({ table, rows, conflict }: InsertPlan, counts: RowCounts): Upserted | undefined {
+  const { identity } = table
+  const [row] = rows as [PlannedRow]
+  return identity === undefined || conflict === undefined ? undefined : { table, identity, row, conflict, counts }
+}
+
+/** Of the only row of an upsert. */
+export async function upsertedId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
+  const upserted = toUpserted(plan, counts)
+  if (upserted === undefined) return 'null'
+  const { table, identity, row } = upserted
+  const { readsId, written } = writesOf(plan, row)
+  const selected = readsId ? await selectId(upserted, runner) : undefined
+  if (selected !== undefined) return selected
+  if (counts.inserted > 0) return newId(table, row, counts)
+  if (written.includes(identity)) return writtenId(upserted)
+  const reported = identity.autoIncrement && counts.insertId !== undefined
+    ? shownNumber(identity, counts.insertId)
+    : readsId ? await computedKeyId(upserted, runner) : undefined
+  return reported ?? keyId(upserted)
+}
+
+/** What the client has written to the id of a row that existed. */
+function writtenId (upserted: Upserted): string {
+  const { identity, conflict: { set } } = upserted
+  if (set.kind !== 'assignments') return sentId(upserted)
+  const { operator, parameter } = set.assignments.find(({ column }) => column === identity) ?? {}
+  return operator === undefined ? toJson(identity, parameter ?? null) : 'null'
+}
+
+/** The id of a row that was found by it. */
+const keyId = (upserted: Upserted): string =>
+  upserted.conflict.key.includes(upserted.identity) ? sentId(upserted) : 'null'
+
+/** A BEFORE INSERT trigger may have made another value of it, except of a number. */
+const sentId = ({ table, identity, row }: Upserted): string =>
+  identity.autoIncrement || !factsOf(table).fillsNew ? toJson(identity, givenValue(row, identity)) : 'null'
+
+function toJson ({ type }: Column, given: Given): string {
+  const value: Parameter = boundValue(given)
+  return value === null ? 'null' : type.storedJson(value)
+}
+
+/**
+ * The number of the row, also of one that existed, by which `returning` finds it; undefined if the statement reports it
+ * as `insertId`.
+ */
+export async function readId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
+  const upserted = toUpserted(plan, counts)
+  return upserted && (await selectId(upserted, runner) ?? await computedKeyId(upserted, runner))
+}
+
+/** Of a row that existed, if its key was computed, so that only the statement has found it. */
+async function computedKeyId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
+  const { table, identity, row, conflict, counts: { inserted, existing, insertId } } = upserted
+  if (inserted > 0 || !isComputedKey(conflict.key, row)) return undefined
+  if (!traitsOf(table).reportsNumbers) {
     return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
   }
   // no table reports a number that it has not given
@@ -70,38 +99,31 @@ async function readExistingId (plan: InsertPlan, counts: RowCounts, runner: Runn
   return shownNumber(identity, await runner.number(compileNumber('lastId', table)))
 }
 
-/** As JSON, null if the row is not found; undefined if the id is reported, or only the statement has found the row. */
-async function readStoredId (
-  { table, rows, conflict }: InsertPlan,
-  counts: RowCounts,
-  runner: Runner
-): Promise<string | undefined> {
-  const { inserted, insertId } = counts
-  const { identity } = table
-  const row = rows[0] as PlannedRow
-  if (conflict === undefined || identity === undefined) return undefined
+/** Null if the row is not found; undefined if the id is reported, or only the statement has found the row. */
+async function selectId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
+  const { table, identity, row, conflict: { key, set }, counts: { inserted, insertId } } = upserted
   // a BEFORE INSERT trigger may have changed the key
   const isReported = insertId !== undefined || factsOf(table).fillsNew
-  if (TRAITS[runner.engine].reportsNumbers && identity.autoIncrement && isReported) return undefined
-  const { key, set } = conflict
+  if (traitsOf(table).reportsNumbers && identity.autoIncrement && isReported) return undefined
   const changes = inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
   if (changes.some(({ column, operator }) => operator !== undefined && key.includes(column))) return undefined
-  const written = {
+  const after = {
     columns: [...changes.map(({ column }) => column), ...row.columns],
     parameters: [...changes.map(({ parameter }) => parameter), ...row.parameters]
   }
-  const condition = isComputedKey(key, written) ? undefined : conditionOf(key, written)
-  const readNumber = async (condition: Condition | undefined): Promise<string | undefined> =>
-    condition && await runner.value({ table, column: identity, condition: withinRules(table, condition) })
-  return condition && ((await readNumber(condition)) ?? (await readNumber(byNumber(identity, counts))) ?? 'null')
+  const condition = isComputedKey(key, after) ? undefined : conditionOf(key, after)
+  if (condition === undefined) return undefined
+  // SQLite's triggers may have given the row another key
+  for (const each of [condition, byNumber(upserted)]) {
+    const id = each && await runner.value({ table, column: identity, condition: withinRules(table, each) })
+    if (id !== undefined) return id
+  }
+  return 'null'
 }
 
-/** SQLite's triggers may have given the row another key. */
-function byNumber (identity: Column, { inserted, insertId, existing = null }: RowCounts): Condition | undefined {
-  const isNew = inserted > 0
-  if (isNew ? !identity.autoIncrement || insertId === undefined : existing === null) return undefined
-  return hasKey([identity], [isNew ? numberOf(identity, insertId as string) : readKey(identity, existing)])
+function byNumber ({ identity, counts: { inserted, insertId, existing = null } }: Upserted): Condition | undefined {
+  if (inserted === 0) return existing === null ? undefined : hasKey([identity], [readKey(identity, existing)])
+  return identity.autoIncrement && insertId !== undefined
+    ? hasKey([identity], [numberOf(identity, insertId)])
+    : undefined
 }
-
-export const readId = async (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> =>
-  await readStoredId(plan, counts, runner) ?? await readExistingId(plan, counts, runner)

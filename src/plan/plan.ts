@@ -422,8 +422,8 @@ export interface Conflict {
     | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
-  /** The condition that the row that exists must satisfy; otherwise the key is violated. */
-  readonly within?: Condition
+  /** Of the grant: the row that exists must satisfy them, or the key is violated. */
+  readonly rules?: Condition
 }
 
 /** What the response has of each written row. */

@@ -1,3 +1,9 @@
+/**
+ * The rules of a grant. Values of the request are tested here. A row that exists is tested by the database: an update
+ * or delete has the rules in its condition, an upsert in `Conflict.rules`, for its statement or look-up
+ * (src/sql/compile-insert.ts). Values that the database computes are tested after the write
+ * (src/execute/after-write.ts).
+ */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'
 import { at, permissionDenied, type ServiceError, unsupported } from '../errors.ts'
 import { getOrCreate } from '../bounded-map.ts'
@@ -127,7 +133,7 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
         : {
             ...conflict,
             set: conflict.set.kind === 'given' ? { kind: 'given', except } : conflict.set,
-            within: planRules(rules)
+            rules: planRules(rules)
           }
   }
 }

@@ -2,7 +2,7 @@ import type { Column } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import type { WriteOptions } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
-import { changedColumns, type RowBatch } from '../sql/row-batches.ts'
+import { changedColumns, type RowBatch } from '../sql/compile-insert.ts'
 import type { DriverValue, Value } from '../types/column-type.ts'
 import { ENVELOPE, type ResponseSink } from './response-sink.ts'
 

@@ -1,28 +1,124 @@
 /**
- * The text of an insert is built for one row: MySQL's dialect repeats the row in it
- * (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither on the number of rows
- * nor on which of them omit a column.
+ * What an insert sends: the rows that one statement has, and its text, which is built for one row: MySQL's dialect
+ * repeats the row in it (src/dialects/mysql/statement-command.ts), SQLite's runs it for each row. So it depends neither
+ * on the number of rows nor on which of them omit a column.
  */
 import {
   OnConflictNode, OnDuplicateKeyNode, OrActionNode, type Expression, type RawBuilder, sql, type SqlBool
 } from 'kysely'
-import { type Column, statementTable, type Table, baseTable, type Index } from '../catalog/catalog.ts'
+import { baseTable, type Column, statementTable, type Table, traitsOf } from '../catalog/catalog.ts'
 import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../bounded-map.ts'
-import { knownDefault, factsOf } from '../plan/writes.ts'
-import type { Condition, Assignment, UpdatePlan } from '../plan/plan.ts'
-import { findUniqueIndex } from '../plan/row-keys.ts'
+import { findDefaulted } from '../plan/assignments.ts'
+import { combine } from '../plan/filters/scope.ts'
+import { knownKey } from '../plan/insert-key.ts'
+import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { updateTimesOf } from '../plan/rule.ts'
+import { factsOf, knownDefault, waysOf, writtenColumns } from '../plan/writes.ts'
 import { type Cell, DEFAULT, type Value } from '../types/column-type.ts'
 import {
-  build, type BuiltStatement, type Change, eb, expression, insertInto, reference, tableNamed, toUpdates, updateTable
+  build, type BuiltStatement, type Change, eb, expression, insertInto, reference, toUpdates
 } from './builder.ts'
 import { confirmationsOf } from './compile-select.ts'
 import { anyOf, differs, newValue, skipsUnchanged } from './compile-write.ts'
-import { bind, compileCondition } from './conditions.ts'
-import { type BatchConflict, changedColumns, type RowBatch } from './row-batches.ts'
+import { compileCondition } from './conditions.ts'
 import { fill, findTemplate, keyOf, type StatementCounts } from './statement-cache.ts'
 import type { Statement, Template } from './statement.ts'
 import { onlyTable, type TableScope, unlike } from './table-scope.ts'
+
+/** One statement inserts them. */
+export interface RowBatch {
+  readonly table: Table
+  /** The statement names them. */
+  readonly columns: readonly Column[]
+  readonly rows: readonly PlannedRow[]
+  readonly conflict?: BatchConflict
+  /** An error may name the refused row by its index: of every batch but the only row of a plain insert. */
+  readonly hasRowIndexes: boolean
+}
+
+/** The row that exists stays as it is if nothing is written or assigned. */
+export interface BatchConflict {
+  readonly key: readonly Column[]
+  /** The columns that get the values of the inserted row. */
+  readonly written: readonly Column[]
+  readonly assignments: readonly Assignment[]
+  /** The statement reports its value in the existing row. */
+  readonly identity: Column | undefined
+  /** The row that exists must satisfy it, besides the key: the rules of the grant, and `beforeLast`. */
+  readonly condition: Condition | undefined
+}
+
+/** The columns that are written in a row that exists. */
+export const changedColumns = ({
+  written,
+  assignments
+}: Pick<BatchConflict, 'written' | 'assignments'>): readonly Column[] =>
+  assignments.length === 0 ? written : [...written, ...assignments.map(({ column }) => column)]
+
+/** The statement is the same for each row (`whyOneByOne`), or of one row. */
+export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatch {
+  const { table, conflict, isList } = plan
+  const [first] = rows as [PlannedRow, ...PlannedRow[]]
+  if (conflict === undefined && !isList) return { table, columns: first.columns, rows, hasRowIndexes: false }
+  const ways = waysOf(plan, rows)
+  const columns = ways.length === 1 ? first.columns : [...new Set(ways.flatMap(({ columns }) => columns))]
+  const upserts = ways.filter(({ way }) => way !== 'insert')
+  if (conflict === undefined || upserts.length === 0) return { table, columns, rows, hasRowIndexes: true }
+  const { key, set, rules } = conflict
+  const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
+  const assigned = set.kind === 'assignments' ? set.assignments : []
+  // a list whose rows are told by their numbers has a statement for each
+  const identity = isList && plan.isFoundByNumber !== true ? undefined : upserts[0]?.reported
+  const { namesKey, hasDefault } = traitsOf(table)
+  const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
+  // an insert without columns has no conflict clause
+  if (!hasDefault && columns.length === 0) others.add(findDefaulted(table) as Column)
+  return {
+    table,
+    columns: others.size === 0 ? columns : [...columns, ...others],
+    rows,
+    hasRowIndexes: true,
+    conflict: {
+      key,
+      written,
+      assignments: table.granted === undefined
+        ? assigned
+        : [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
+      identity,
+      condition: upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, rules) : rules
+    }
+  }
+}
+
+/**
+ * The number of each row is known if the response has it (`returning`), and otherwise the number of the first row. Rows
+ * that one statement numbers have consecutive numbers, unless some of them already have a number, exist, or are
+ * numbered by a trigger; a trigger of SQLite may insert rows in between.
+ */
+export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
+  const { table, rows, conflict, key } = plan
+  if (rows.length === 1) return [rows]
+  const numbersByTrigger = factsOf(table).fillsNew
+  const numbered = key?.find(({ autoIncrement }) => autoIncrement)
+  if (numbered === undefined) {
+    const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
+    return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
+  }
+  const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
+  const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
+    !factsOf(table).takesNumbers
+  return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
+}
+
+/** The largest `auto_increment_increment`, by at most which the last number is less than the largest of its type. */
+const LARGEST_INCREMENT = 65_535n
+
+/** With the last number in use, MySQL gives that again, and would update its row. */
+const beforeLast = (number: Column, rules: Condition = combine('and', [])): Condition =>
+  combine('and', [rules, {
+    kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT
+  }])
 
 type Sql = RawBuilder<unknown>
 
@@ -43,7 +139,7 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement {
 }
 
 function onConflict (table: Table, conflict: BatchConflict, scope: TableScope): OnConflictNode {
-  const { key, identity, within, assignments, written } = conflict
+  const { key, identity, condition, assignments, written } = conflict
   const id = identity === undefined ? sql`null` : scope.qualified(identity)
   const exists = sql<SqlBool>`row_query_exists(${id})`
   const target = OnConflictNode.cloneWith(OnConflictNode.create(), {
@@ -61,7 +157,7 @@ function onConflict (table: Table, conflict: BatchConflict, scope: TableScope): 
   }
   // first, because AND evaluates nothing after a condition that is false
   const conditions: Array<Expression<SqlBool>> = [exists]
-  if (within !== undefined) conditions.push(compileStored(within, scope))
+  if (condition !== undefined) conditions.push(compileStored(condition, scope))
   if (skipsUnchanged(table, assignments, written)) {
     conditions.push(anyOf(changes.map(({ stored, value }) => differs(stored, value))))
   }
@@ -109,7 +205,7 @@ const COMMENT = /\/\*|\*\//
  * derived from MySQL may only have VALUES().
  */
 function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScope): Sql {
-  const { key, identity, written, within } = conflict
+  const { key, identity, written, condition } = conflict
   const { column, qualified: stored } = scope
   const alias = unlike([table.name], 'given')
   const usesAlias = table.traits?.upsert !== 'values' && ![...key, ...written].some(({ name }) => COMMENT.test(name))
@@ -130,7 +226,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScop
     key.find(({ generated }) => !generated) ??
     (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
-  if (within !== undefined) conditions.push(compileStored(within, scope))
+  if (condition !== undefined) conditions.push(compileStored(condition, scope))
   const same = sql.join(conditions, sql` and `)
   // last_insert_id() only reports the number; a negative one would be out of range as a value
   const value =
@@ -149,14 +245,14 @@ const NONE: readonly Column[] = []
 
 /** Takes the cached statement if there is one. Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
-  const { rows, isList, ...part } = batch
+  const { rows, hasRowIndexes, ...part } = batch
   const { key, values } = keyOf(part)
   const template = findTemplate(part, { counts, key, engine }, (withSlots) =>
     describe({ ...batch, ...withSlots }, engine)
   )
   const parameters = cellsOf(batch, engine)
   for (const value of fill(template, values)) parameters.push(value)
-  return { ...template, parameters, rows: isList ? rows.length : undefined }
+  return { ...template, parameters, rows: hasRowIndexes ? rows.length : undefined }
 }
 
 /** The slots of the template are those after the row. */
@@ -205,80 +301,4 @@ function cellsOf ({ columns, rows }: RowBatch, engine: Engine): Cell[] {
 function fallbackOf (column: Column, engine: Engine): Cell {
   if (column.autoIncrement) return null
   return TRAITS[engine].hasDefault ? DEFAULT : knownDefault(column) as Value | null
-}
-
-// On MySQL and MariaDB, one update gives rows values of their own: the join begins with the values. The text is built
-// for one row, which the dialect repeats.
-
-export interface RowsOfValues {
-  readonly table: Table
-  readonly key: readonly Column[]
-  readonly columns: readonly Column[]
-  /** The values of the key of each row, then of its columns. */
-  readonly rows: ReadonlyArray<readonly Cell[]>
-}
-
-const [LEAST, MOST] = [-(2n ** 63n), 2n ** 63n - 1n] as const
-
-/**
- * The class of a value in the table of values; NULL is of any. A column with values of one class has their type, so
- * that no value is converted before it is written. Undefined for numbers that are no 64-bit integers, and moments.
- */
-function classOf (cell: Cell): 'text' | 'integer' | 'bytes' | 'null' | undefined {
-  if (cell === null) return 'null'
-  if (typeof cell === 'string') return 'text'
-  if (Buffer.isBuffer(cell)) return 'bytes'
-  const isInteger = typeof cell === 'bigint' ? cell >= LEAST && cell <= MOST : Number.isSafeInteger(cell)
-  return isInteger ? 'integer' : undefined
-}
-
-/** The values that an update gives to columns, in their order. */
-export const valuesFor = (columns: readonly Column[], { assignments }: UpdatePlan): Cell[] =>
-  columns.map((column) => (assignments.find((each) => each.column === column) as Assignment).parameter as Cell)
-
-export function areAlike (rows: RowsOfValues['rows']): boolean {
-  const classes = rows[0]?.map(classOf) ?? []
-  return rows.every((row) => row.every((cell, index) => {
-    const found = classOf(cell)
-    if (classes[index] === 'null') classes[index] = found
-    return found !== undefined && (found === 'null' || found === classes[index])
-  }))
-}
-
-/** Takes the cached statement if there is one. */
-export function compileRowsOfValues (
-  { rows, ...part }: RowsOfValues,
-  engine: Engine,
-  counts: StatementCounts
-): Statement {
-  const { key } = keyOf(part)
-  const template = findTemplate(part, { counts, key, engine }, describeRows)
-  return { ...template, parameters: rows.flat(), rows: rows.length }
-}
-
-/** The names of the columns are in a row of the union that it does not have. */
-function describeRows ({ table, key, columns }: Omit<RowsOfValues, 'rows'>, engine: Engine): Template {
-  const { qualified } = onlyTable(engine, table)
-  const alias = unlike([table.name], 'given')
-  const all = [...key, ...columns]
-  const given = (column: Column): Expression<unknown> => reference(`v${all.indexOf(column)}`, alias)
-  const names = sql.join(all.map((_, index) => sql`null as ${sql.id(`v${index}`)}`))
-  const index = sql.id((findUniqueIndex(table, key) as Index).name)
-  const row = sql.join(all.map(() => bind(null)))
-  const isSame = sql.join(key.map((column) => sql`${qualified(column)} = ${given(column)}`), sql` and `)
-  // Kysely has neither STRAIGHT_JOIN nor hints
-  const values = sql`(select ${names} from dual where 1 = 0 union all select ${row}) as ${sql.id(alias)}`
-  const target = sql`${values} straight_join ${tableNamed(table.name)} force index (${index}) on ${isSame}`
-  const changes = columns.map((column) => ({ column: qualified(column), value: given(column) }))
-  const built = build(updateTable(target, changes), engine)
-  return {
-    verb: 'update',
-    table: statementTable(table),
-    ...built,
-    slots: [],
-    columns: [],
-    assigned: all,
-    separator: ' union all select ',
-    confirmations: confirmationsOf(engine, [statementTable(table)])
-  }
 }

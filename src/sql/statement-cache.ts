@@ -269,7 +269,7 @@ function equalColumns (condition: Condition): readonly Column[] {
     : []
 }
 
-/** Of exactly one statement: inserts are divided among statements (row-batches.ts). */
+/** Of exactly one statement: inserts are divided among statements (compile-insert.ts). */
 export type CompiledPlan = Exclude<Plan, InsertPlan> | CountPlan
 
 /** The statement of a plan, with its second form if it has one. Never throws. */

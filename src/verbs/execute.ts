@@ -2,7 +2,7 @@
 import type { Database, PendingWrite } from '../databases/database.ts'
 import type { ReadOptions, Transaction } from '../dialects/dialect.ts'
 import { checkForeignKeys, findRepeat, refuse } from '../execute/after-write.ts'
-import { insertAtOnce, mayAcceptOneByOne, mayNeedSeveral } from '../execute/execute-insert.ts'
+import { insertAtOnce, mayNeedSeveral } from '../execute/execute-insert.ts'
 import { Runner } from '../execute/runner.ts'
 import { isolationOf, isOneStatement } from '../plan/write-options.ts'
 import { cellsOf } from '../plan/members.ts'
@@ -43,11 +43,9 @@ export function executePlan (execution: Execution, options: ReadOptions): Promis
   }
   const runner = Runner.alone(database, options)
   record?.compiled()
-  if (plan.verb !== 'insert') return verbs[plan.verb].run(runner, plan, { sink })
-  return insertAtOnce(plan, runner).catch((error: unknown) => {
-    if (mayAcceptOneByOne(plan, error)) return transact(execution, options)
-    throw error
-  })
+  return plan.verb === 'insert'
+    ? insertAtOnce(plan, runner, () => transact(execution, options))
+    : verbs[plan.verb].run(runner, plan, { sink })
 }
 
 function transact (execution: Execution, { client, consistency }: ReadOptions): Promise<Result> {

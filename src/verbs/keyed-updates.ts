@@ -25,7 +25,7 @@ import { planWriteOptions, refuseWritten } from '../plan/write-options.ts'
 import { whyUpdatedOneByOne } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import type { Result } from '../response/result.ts'
-import { areAlike, type RowsOfValues, valuesFor } from '../sql/compile-insert.ts'
+import { areAlike, type RowsOfValues, valuesFor } from '../sql/rows-of-values.ts'
 import type { Value } from '../types/column-type.ts'
 
 type UpdateOfMany = UpdateBody & {

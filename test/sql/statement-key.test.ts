@@ -224,7 +224,7 @@ function buildFresh (plan: Plan | CountPlan, engine: Engine): Pick<Statement, 's
   }
   const { table, rows: [row = { index: 0, columns: [], parameters: [] }] } = plan
   return {
-    ...buildInsert({ table, columns: row.columns, rows: plan.rows, isList: false }, engine),
+    ...buildInsert({ table, columns: row.columns, rows: plan.rows, hasRowIndexes: false }, engine),
     parameters: row.parameters as Statement['parameters']
   }
 }

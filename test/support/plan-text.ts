@@ -75,7 +75,7 @@ const assignmentsText = (assignments: readonly Assignment[]): string =>
   assignments.map(({ column, parameter, operator }) =>
     `${column.name} ${operator === undefined ? '=' : operator} ${valueText(parameter)}`).join(', ')
 
-function conflictText ({ key, set, within }: Conflict): string {
+function conflictText ({ key, set, rules }: Conflict): string {
   const what = set.kind === 'columns'
     ? namesOf(set.columns)
     : set.kind === 'assignments'
@@ -85,7 +85,7 @@ function conflictText ({ key, set, within }: Conflict): string {
       ? ''
       : ` except ${namesOf([...set.except])}`}`
   return `on conflict (${namesOf(key)}) set ${what === '' ? 'nothing' : what}${
-    within === undefined ? '' : whereText(within)}`
+    rules === undefined ? '' : whereText(rules)}`
 }
 
 function insertLines (plan: InsertPlan): Array<string | false> {
