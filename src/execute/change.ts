@@ -1,4 +1,4 @@
-/** Runs an update or delete with `returning`, `expect`, `dryRun`, or the setting `limits.changed`. */
+/** Runs an update or delete: by one statement, or by several that lock, count, check or return its rows. */
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import { type Column, mayCascade } from '../catalog/catalog.ts'
 import { TRAITS } from '../catalog/traits.ts'
@@ -9,7 +9,7 @@ import {
 import { combine, existsIn } from '../plan/filters/scope.ts'
 import { isolationOf, findUnexpected } from '../plan/write-options.ts'
 import type { DeletePlan, Returned, UpdatePlan } from '../plan/plan.ts'
-import { keyAfter, rowKeysOf } from '../plan/row-keys.ts'
+import { findSearchKey, keyAfter } from '../plan/row-keys.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { factsOf } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
@@ -35,7 +35,7 @@ async function watchDelete (
     ? factsOf(table).keepsDeleted
     : count > 1 && mayCascade(table)
   if (!mayKeep) return async () => 0
-  const key = rowKeysOf(table).find((columns) => columns.every(({ nullable }) => !nullable))
+  const key = findSearchKey(table)
   if (key === undefined) {
     return async () => {
       throw rowsRemain()

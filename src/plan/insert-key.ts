@@ -53,7 +53,7 @@ export const keepsKey = ({ key, set }: Conflict): boolean =>
 
 /**
  * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes
- * it. SQLite reports only the numbers of new rows, so rows that exist must be found by the named key.
+ * it. On SQLite the number of a row that exists is read by the named key.
  */
 function findNumber (
   table: Table,

@@ -377,10 +377,7 @@ export interface Writes {
   readonly written: readonly Column[]
   /** The column of the named key in which the database numbers rows that omit it. */
   readonly number: Column | undefined
-  /**
-   * The column whose value in the row that exists the statement reports, for a request of one row: the id, if it is a
-   * number that the database gives, or if the row could not be found by its key.
-   */
+  /** The id, if the statement reports it for a row that exists: of one row, or of each if rows are found by it. */
   readonly reported: Column | undefined
   /** A request of one row may need a select for its id. */
   readonly readsId: boolean

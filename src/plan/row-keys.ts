@@ -65,7 +65,7 @@ export function mayHold ({ parts }: Index, written: readonly Column[], table: Ta
 export const mayChangeKey = (table: Table, written: readonly Column[]): boolean =>
   baseTable(table).indexes.some((index) => index.unique && mayHold(index, written, table))
 
-/** The key by which a write finds the rows of `$match` on MySQL and MariaDB; undefined if there is none. */
+/** The key by which a write finds each row, such as those of `$match` on MySQL and MariaDB; undefined without one. */
 export const findSearchKey = (table: Table): readonly Column[] | undefined =>
   rowKeysOf(table).find((key) => !mayBeNull(key))
 

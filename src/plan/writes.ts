@@ -229,7 +229,8 @@ function findReported (table: Table, isComputed: boolean): Column | undefined {
 function mayReadId (table: Table, { key }: Conflict): boolean {
   const { identity } = table
   const { skipsNew, seesChanged } = factsOf(table)
-  if (identity === undefined || skipsNew) return identity !== undefined
+  if (identity === undefined) return false
+  if (skipsNew) return true
   return traitsOf(table).reportsNumbers && identity.autoIncrement
     ? seesChanged
     : !key.includes(identity) || identity.type.exact !== undefined
@@ -243,13 +244,14 @@ function findReasonOfOrder (table: Table, inserted: readonly Column[], written: 
   if (hasHistory) return 'the history shows the order'
   if (seesNew || seesChanged) return 'triggers see the order'
   const names = new Set([...inserted, ...written].map(({ name }) => name))
-  const staysNull = (column: string): boolean => {
+  const mayHaveValue = (column: string): boolean => {
     const facts = columns.get(column)
-    return facts?.defaultText === null && !isComputed(facts) && facts.onUpdate !== true && !names.has(column)
+    return facts === undefined || names.has(column) || facts.defaultText !== null || isComputed(facts) ||
+      facts.onUpdate === true
   }
-  // a row whose key to the same table has a NULL refers to none, and a row that exists keeps its reference
+  // NULL refers to no row, and a row that exists keeps its reference
   const toItself = foreignKeys.filter(({ referencedTable }) => referencedTable === name)
-  if (!toItself.every((key) => key.columns.every(staysNull))) return 'a row may refer to the one before'
+  if (toItself.some((key) => key.columns.some(mayHaveValue))) return 'a row may refer to the one before'
   return mayChangeKey(table, written) ? 'a row may take a unique value that one before releases' : undefined
 }
 

@@ -29,7 +29,9 @@ export const insert = {
   plan (body: InsertBody, source: TableSource, limits: PlanLimits): InsertPlan {
     const planned = planInsert(body, source.table, limits.standIns)
     const members = body.include && planReturnedMembers(body.include, { source, limits: counting(limits) })
-    return complete(members === undefined ? planned : withMembers(planned, members))
+    return complete(members === undefined
+      ? planned
+      : { ...planned, returning: { ...planned.returning as Returned, members } })
   },
 
   /** Plans an insert of rows that have been read, of which it returns none. */
@@ -62,20 +64,16 @@ function complete (planned: InsertPlan): InsertPlan {
   // one plain row needs no decision
   const isPlain = !isList && conflict === undefined && afterWrite === undefined
   const writes = isPlain ? NO_WRITES : findWrites(restricted)
+  const isSorted = conflict !== undefined &&
+    waysOf({ writes }, rows).every(({ keepsOrder }) => keepsOrder === undefined)
   const plan = Object.freeze({
     ...restricted,
     writes,
-    rows: conflict !== undefined && isAnyOrder(writes, rows) ? sortByKey(rows, conflict.key) : rows,
+    rows: isSorted ? sortByKey(rows, conflict.key) : rows,
     ...(isIdMoment(restricted) && { inTransaction: true as const })
   })
   return plan.returning === undefined ? plan : withInsertKey(plan)
 }
-
-const isAnyOrder = (writes: InsertPlan['writes'], rows: readonly PlannedRow[]): boolean =>
-  waysOf({ writes }, rows).every(({ keepsOrder }) => keepsOrder === undefined)
-
-const withMembers = (plan: InsertPlan, members: Returned['members']): InsertPlan =>
-  ({ ...plan, returning: { ...plan.returning as Returned, members } })
 
 /** A moment is written to the id. */
 function isIdMoment ({ table: { identity }, rows, conflict }: InsertPlan): boolean {
