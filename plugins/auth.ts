@@ -146,7 +146,7 @@ export default fp(async function auth (
     if (blocked !== undefined) return done(blocked)
     // the method is tested first, because `routeOptions` builds a new object at each access
     if (request.method !== 'POST' && request.routeOptions.config.rowQueryPublic === true) return done()
-    if (!hasToken(request)) countIfLast(request) // credentials of another scheme
+    if (!/^bearer /i.test(request.headers.authorization ?? '')) countIfLast(request) // credentials of another scheme
     check.call(app, request, reply, () => {
       // a path without a route is refused here, before the body is read
       if (request.rowQueryGrant !== null) return done(request.is404 ? notFound() : undefined)
@@ -155,10 +155,6 @@ export default fp(async function auth (
     })
   })
 }, { name: 'row-query-auth' })
-
-function hasToken ({ headers }: FastifyRequest): boolean {
-  return /^bearer /i.test(headers.authorization ?? '')
-}
 
 /** RFC 6750, section 3: the challenge has an error code only if the request has a bearer token. */
 function refuse ({ headers, routeOptions, rowQueryAuthError: error }: FastifyRequest, reply: FastifyReply): Error {

@@ -116,12 +116,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     done()
   })
 
-  const refuseParameters = (request: FastifyRequest): void => {
-    if (!(request.body instanceof ImportBody)) refuseQuery(request)
-  }
-
   const checkStream: preValidationHookHandler = (request, _reply, done) => {
-    if (request.raw.url?.includes('?') === true) refuseParameters(request)
+    if (request.raw.url?.includes('?') === true) refuseQuery(request)
     if (NAMES_FORMAT.test(request.headers.accept ?? '')) {
       const wanted = findWantedStream(request, limits.streamRows)
       if (wanted instanceof Error) return done(wanted)
@@ -132,7 +128,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
   }
 
   const checkQuery: preValidationHookHandler = (request, _reply, done) => {
-    if (request.raw.url?.includes('?') === true) refuseParameters(request)
+    if (request.raw.url?.includes('?') === true) refuseQuery(request)
     request.rowQueryBody = request.body
     done()
   }

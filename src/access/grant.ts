@@ -242,11 +242,8 @@ export async function getHostGrant (authenticate: Authenticate, request: Fastify
   const returned = authenticate(request)
   // only resolving a thenable gives its value: its `then` may return anything
   const isThenable = typeof (returned as Promise<unknown> | null | undefined)?.then === 'function'
-  return toGrantOrNull(isThenable ? await Promise.resolve(returned) : returned)
-}
-
-function toGrantOrNull (given: unknown): Grant | null {
-  return given === null || given === undefined ? null : toGrant(given)
+  const given = isThenable ? await Promise.resolve(returned) : returned
+  return given == null ? null : toGrant(given)
 }
 
 /** @throws InvalidGrant */

@@ -20,7 +20,7 @@ const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
   ['application/x-ndjson', 'ndjson']
 ])
 
-const IMPORT_TYPES: readonly string[] = [...FORMATS.keys()]
+const IMPORT_TYPES = [...FORMATS.keys()]
 
 /** The setting `http.bodyTimeout` of the stand-alone server. */
 export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
@@ -76,7 +76,7 @@ const ENCODINGS: ReadonlySet<string> = new Set(['identity', 'gzip', 'x-gzip'])
 
 /** Passes bodies of CSV and NDJSON on unread. Routes without imports refuse them with UNSUPPORTED_MEDIA_TYPE. */
 export function acceptImports (app: FastifyInstance): void {
-  app.addContentTypeParser([...IMPORT_TYPES], (request: FastifyRequest, payload, done) => {
+  app.addContentTypeParser(IMPORT_TYPES, (request: FastifyRequest, payload, done) => {
     const body = toImportBody(request, payload)
     if (body instanceof Error) done(body)
     else done(null, body)
@@ -105,6 +105,7 @@ const queryOf = ({ raw: { url = '' } }: FastifyRequest): URLSearchParams => {
 
 /** Options would have no effect for a body that is no import. @throws INVALID_BODY */
 export function refuseQuery (request: FastifyRequest): void {
+  if (request.body instanceof ImportBody) return
   const [name] = queryOf(request).keys()
   if (name !== undefined) {
     throw at('', invalidBody(`The option "${name}" is not allowed with a JSON body; the body has all fields`))

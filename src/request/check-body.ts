@@ -137,8 +137,6 @@ function hasTooManyCells (rows: readonly object[]): boolean {
   return rows.length * names.size > MAX_CELLS
 }
 
-const DOLLAR = 36
-
 /**
  * Whether a body is about the columns of its table alone, as most are: without members and groups, and with at most so
  * many conditions, none of which begins like a combinator.
@@ -149,7 +147,7 @@ export function isOfOneTable (body: Body, conditions = Infinity): boolean {
   if (body.verb === 'select' && (body.groupBy !== undefined || body.aggregates !== undefined)) return false
   if (body.filters === undefined) return true
   const keys = objectKeys(body.filters)
-  for (const key of keys) if (key.charCodeAt(0) === DOLLAR) return false
+  for (const key of keys) if (key.startsWith('$')) return false
   return keys.length <= conditions
 }
 

@@ -7,8 +7,6 @@ import { isObject, objectKeys } from '../json/exact-json.ts'
 
 const hasMembers = (form: CombinatorForm): boolean => form === 'members' || form === 'counted'
 
-const DOLLAR = 36
-
 export interface MembersVisitor<T> {
   readonly visit: (found: { readonly key: string, readonly members: unknown, readonly path: Path }) => T | undefined
   /** How many conditions may follow. Each key, and each filter of a list, is one at least. */
@@ -32,7 +30,7 @@ export function findMembers<T> (
   const keys = objectKeys(filters)
   if (keys.length > visitor.remaining) return visitor.refuse?.([...path, keys[visitor.remaining] as string])
   for (const key of keys) {
-    const form = key.charCodeAt(0) === DOLLAR ? COMBINATOR_FORMS.get(key) : undefined
+    const form = COMBINATOR_FORMS.get(key)
     if (form === undefined) {
       visitor.remaining--
       continue

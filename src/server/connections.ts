@@ -32,10 +32,12 @@ export function httpServerOptions ({ headersTimeout, requestTimeout, maxHeaderSi
 }
 
 /**
- * A socket with private fields of Node: the response in progress, and the bytes that the system has not accepted yet.
+ * Private fields of Node: the response in progress, the request that is being read, and the bytes that the system has
+ * not accepted yet.
  */
-type ServerSocket = Socket & {
+interface ServerSocket extends Socket {
   _httpMessage?: ServerResponse | null
+  parser?: { incoming: IncomingMessage | null } | null
   _handle?: { bytesWritten: number; writeQueueSize: number } | null
 }
 
@@ -250,16 +252,10 @@ const refusals = new Map<string | undefined, () => { refusal: ServiceError, line
 /** How long a client may read the error before its connection is closed, in milliseconds, even if it keeps sending. */
 const LINGER = 1000
 
-/** Private fields of Node: the response in progress, and the request that is being read. */
-interface RequestSocket extends Socket {
-  _httpMessage?: ServerResponse | null
-  parser?: { incoming: IncomingMessage | null } | null
-}
-
 interface ParserError extends Error { code?: string }
 
 /** For Fastify's `clientErrorHandler`. */
-export function respondToBroken (error: ParserError, socket: RequestSocket): void {
+export function respondToBroken (error: ParserError, socket: ServerSocket): void {
   if (error.code !== 'ERR_HTTP_REQUEST_TIMEOUT') return respondToError(error, socket)
   // an import has limits of its own
   if (isImporting(socket)) return
@@ -273,7 +269,7 @@ export function respondToBroken (error: ParserError, socket: RequestSocket): voi
   })
 }
 
-function respondToError (error: ParserError, socket: RequestSocket): void {
+function respondToError (error: ParserError, socket: ServerSocket): void {
   if (closesAfterRunning(socket)) return
   const running = socket._httpMessage
   // the error is in the body of a request that has a response, and the client would take a second response for the
@@ -298,7 +294,7 @@ function respondToError (error: ParserError, socket: RequestSocket): void {
  * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners
  * from the socket; without a handler, Node closes the connection without a response.
  */
-export function respondToConnect ({ method }: IncomingMessage, socket: RequestSocket): void {
+export function respondToConnect ({ method }: IncomingMessage, socket: ServerSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
   if (closesAfterRunning(socket)) return
   refuse(socket, { refusal: methodNotAllowed(method as string, 'POST or QUERY'), lines: 'allow: POST, QUERY\r\n' })
@@ -309,7 +305,7 @@ export function respondToConnect ({ method }: IncomingMessage, socket: RequestSo
  * If an earlier request is still running, closes the connection after its response, because the client would take a
  * response now for that one.
  */
-function closesAfterRunning (socket: RequestSocket): boolean {
+function closesAfterRunning (socket: ServerSocket): boolean {
   const running = socket._httpMessage
   if (running?.req.complete !== true && running?.writableEnded !== true) return false
   running.once('close', () => { socket.destroy() })
