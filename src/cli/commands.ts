@@ -2,18 +2,16 @@ import { parseArgs } from 'node:util'
 import { ConfigError } from '../config-errors.ts'
 import { findNearest } from '../errors.ts'
 
-interface Flag {
-  readonly type: 'string' | 'boolean'
-  readonly multiple?: boolean
-  /** A placeholder in the help. */
-  readonly value?: string
-  readonly description: string
-}
-
 interface Usage {
   readonly summary: string
   readonly argument?: string
-  readonly flags: Readonly<Record<string, Flag>>
+  readonly flags: Readonly<Record<string, {
+    readonly type: 'string' | 'boolean'
+    readonly multiple?: boolean
+    /** A placeholder in the help. */
+    readonly value?: string
+    readonly description: string
+  }>>
   readonly more?: string
 }
 

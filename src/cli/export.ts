@@ -157,10 +157,7 @@ export function showProgress (progress: () => Progress): () => void {
 }
 
 /** `12,000 rows, 1.4 MB, 24,000 rows/s` */
-function describeProgress (
-  { passed, bytes }: Progress,
-  milliseconds: number
-): string {
+function describeProgress ({ passed, bytes }: Progress, milliseconds: number): string {
   const whole = (number: number): string => Math.round(number).toLocaleString('en-US')
   return `${whole(passed)} rows, ${(bytes / MEGABYTE).toFixed(1)} MB, ` +
     `${whole((passed / Math.max(milliseconds, 1)) * 1000)} rows/s`

@@ -20,19 +20,18 @@ export async function token (args: string[]): Promise<number> {
   if (action === undefined) return create(values)
   const flags = Object.keys(values).filter((name) => name !== 'config')
   if (flags.length > 0) throw new ConfigError(flags.map((name) => `--${name}: is not a flag of token ${action}`))
-  if (action === 'list' && names.length === 0) return list(values)
-  if (action === 'revoke' && names.length === 1) return revoke(values, names[0] as string)
+  if (action === 'list' && names.length === 0) return list(values.config)
+  if (action === 'revoke' && names.length === 1) return revoke(values.config, names[0] as string)
   throw new ConfigError(['token: takes flags, or "list", or "revoke" with the name of a token'])
 }
 
-interface ConfigFlag { readonly config?: string | undefined }
 type Values = FlagValues<'token'>
 
 function create ({ config, write, ...values }: Values): number {
   const { database = [], table, columns, rows, expires } = values
   const secret = createToken()
-  const lists = (given: string[] | undefined): string[] | undefined =>
-    given?.flatMap((list) => list.split(',')).map((name) => name.trim())
+  const lists = (texts: string[] | undefined): string[] | undefined =>
+    texts?.flatMap((list) => list.split(',')).map((name) => name.trim())
   const narrowed = columns === undefined && rows === undefined
     ? table
     : Object.fromEntries((table ?? []).map((name) => [name, {
@@ -47,7 +46,7 @@ function create ({ config, write, ...values }: Values): number {
     ...(expires !== undefined && { expires })
   }
   check(entry as TokenOptions, values)
-  const file = write === true ? openFile({ config, create: true }) : undefined
+  const file = write === true ? openFile(config, { create: true }) : undefined
   if (file !== undefined) replace(file, [...file.entries, entry as TokenOptions])
   process.stdout.write(
     `The token, which is not shown again:\n\n  ${secret}\n\n` +
@@ -92,15 +91,15 @@ interface OpenFile {
 }
 
 /** The token file of the configuration; `create`: one that is missing is created. @throws ConfigError */
-function openFile (flags: ConfigFlag & { readonly create?: boolean }): OpenFile {
-  const { config } = loadConfig(process.env, { config: flags.config })
+function openFile (configPath: string | undefined, { create = false } = {}): OpenFile {
+  const { config } = loadConfig(process.env, { config: configPath })
   const { tokensFile: path, databases, tokens } = config
   if (path === undefined) {
     throw new ConfigError([
       'tokensFile: is not set; name a file with a JSON list in the configuration, or in API_TOKENS_FILE'
     ])
   }
-  if (flags.create === true && !existsSync(path)) {
+  if (create && !existsSync(path)) {
     orThrow(
       () => { writeFileSync(path, '[]\n', { flag: 'wx' }) },
       () => new ConfigError(['tokensFile: the file cannot be created'])
@@ -123,10 +122,10 @@ function replace ({ path, check }: OpenFile, entries: readonly TokenOptions[]): 
   renameSync(unfinished, target)
 }
 
-function list (flags: ConfigFlag): number {
-  const { config } = loadConfig(process.env, { config: flags.config })
+function list (configPath: string | undefined): number {
+  const { config } = loadConfig(process.env, { config: configPath })
   const { tokens = [], tokensFile } = config
-  const ofFile = tokensFile === undefined ? [] : openFile(flags).entries
+  const ofFile = tokensFile === undefined ? [] : openFile(configPath).entries
   const describe = ({ name, expires, ...grant }: TokenOptions, place: string): string =>
     `${JSON.stringify(name)}: ${describeGrant(grant)}` +
     (expires === undefined ? '' : `, ${parseExpiry(expires) <= Date.now() ? 'expired' : 'expires'} ${expires}`) +
@@ -149,8 +148,8 @@ function describeGrant ({ permissions, databases = '*', requests }: Omit<TokenOp
   return parts.join('; ')
 }
 
-function revoke (flags: ConfigFlag, name: string): number {
-  const file = openFile(flags)
+function revoke (configPath: string | undefined, name: string): number {
+  const file = openFile(configPath)
   const remaining = file.entries.filter((entry) => entry.name !== name)
   if (remaining.length === file.entries.length) {
     const hint = didYouMean(name, file.entries.map((entry) => entry.name))
