@@ -83,9 +83,7 @@ for (const engine of servers) {
     await database.query(`create user '${account}l'@'%' identified by 'hunter2' account lock`)
     await database.query(`create user '${account}e'@'%' identified by 'hunter2' password expire`)
     for (const suffix of ['l', 'e']) {
-      await database.query(
-        `grant select on ${database.name}.* to '${account}${suffix}'@'%'`
-      )
+      await database.query(`grant select on ${database.name}.* to '${account}${suffix}'@'%'`)
     }
     for (const [suffix, said] of [['l', /^shop: the account is locked \(ER_ACCOUNT_HAS_BEEN_LOCKED\)\n/], [
       'e', /^shop: the password of the account has expired \(ER_MUST_CHANGE_PASSWORD(_LOGIN)?\)\n/
@@ -335,9 +333,7 @@ for (const engine of servers) {
       tokenFor('narrow', {
         orders: {
           permissions: ['select', 'insert', 'update'],
-          columns: {
-            select: ['id', 'status'], insert: ['id', 'status'], update: ['status']
-          }
+          columns: { select: ['id', 'status'], insert: ['id', 'status'], update: ['status'] }
         }
       }),
       tokenFor('writes', {
@@ -412,8 +408,7 @@ for (const engine of servers) {
 }
 
 t.test('a SQLite file that may not be written lacks the writes', {
-  skip: process.getuid?.() === 0 &&
-  'root may write every file'
+  skip: process.getuid?.() === 0 && 'root may write every file'
 }, async (t) => {
   const cwd = t.testdir()
   createShop(join(cwd, 'shop.db'))

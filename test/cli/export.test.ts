@@ -94,15 +94,11 @@ t.test('a link to a file is followed, also to one that does not exist yet', asyn
   symlinkSync('../new.csv', join(cwd, 'real/deep/new.csv'))
   symlinkSync('real/deep', join(cwd, 'deep'))
   for (const output of ['old.csv', 'deep/new.csv']) {
-    t.same(await exportFew(t as Test, cwd, output), {
-      code: 0, stdout: '', stderr: ''
-    })
+    t.same(await exportFew(t as Test, cwd, output), { code: 0, stdout: '', stderr: '' })
   }
   for (const name of ['old.csv', 'new.csv']) t.equal(readFileSync(join(cwd, 'real', name), 'utf8'), FEW)
   for (const name of ['old.csv', 'real/latest.csv', 'real/deep/new.csv']) {
-    t.ok(
-      lstatSync(join(cwd, name)).isSymbolicLink(), name
-    )
+    t.ok(lstatSync(join(cwd, name)).isSymbolicLink(), name)
   }
   t.same(readdirSync(join(cwd, 'real')).sort(), ['deep', 'latest.csv', 'new.csv', 'old.csv'])
 })
@@ -123,9 +119,7 @@ t.test('a file that only its owner may read stays so', async (t) => {
 })
 
 t.test('a file of another user stays theirs if root writes it', {
-  skip: process.getuid?.() === 0
-    ? false
-    : 'this is not root'
+  skip: process.getuid?.() === 0 ? false : 'this is not root'
 }, async (t) => {
   const cwd = t.testdir({ 'few.csv': 'old' })
   const path = join(cwd, 'few.csv')

@@ -48,9 +48,7 @@ t.test('the help names each command, flag and variable', async (t) => {
   for (const name of Object.keys(COMMANDS) as CommandName[]) {
     t.match(describeProgram(), `\n  row-query ${name} `)
     for (const flag of Object.keys(COMMANDS[name].flags)) {
-      t.match(
-        describeCommand(name), new RegExp(`^  --${flag} .*\\w`, 'm')
-      )
+      t.match(describeCommand(name), new RegExp(`^  --${flag} .*\\w`, 'm'))
     }
   }
   for (const variable of [
@@ -93,9 +91,7 @@ t.test('the file of the program has the syntax of a script for Node 14, without 
   })
   t.same(findErrors(readFileSync(MAIN, 'utf8')), [])
   for (const wrong of ["import 'node:fs'", "await import('x')", 'a ??= b']) {
-    t.match(findErrors(wrong), [
-      { fatal: true }
-    ], wrong)
+    t.match(findErrors(wrong), [{ fatal: true }], wrong)
   }
 })
 
@@ -154,9 +150,7 @@ t.test('the entry that is printed, pasted into a configuration file, makes the t
   t.same(entry, {
     name: 'reports',
     sha256: hashToken(secret),
-    permissions: [
-      'select', 'insert'
-    ],
+    permissions: ['select', 'insert'],
     databases: { shop: ['orders'] },
     expires: '2999-01-01'
   })
@@ -173,21 +167,15 @@ const entries: Array<{ args: string[], entry: object }> = [
   { args: ['--permissions', 'select'], entry: { permissions: ['select'] } },
   {
     args: ['--permissions', 'select, delete', '--permissions', 'insert'],
-    entry: {
-      permissions: ['select', 'delete', 'insert']
-    }
+    entry: { permissions: ['select', 'delete', 'insert'] }
   },
   {
     args: ['--permissions', 'update', '--database', 'a', '--database', 'b'],
-    entry: {
-      permissions: ['update'], databases: { a: '*', b: '*' }
-    }
+    entry: { permissions: ['update'], databases: { a: '*', b: '*' } }
   },
   {
     args: ['--permissions', 'update', '--database', 'a', '--table', 'x', '--table', 'y'],
-    entry: {
-      permissions: ['update'], databases: { a: ['x', 'y'] }
-    }
+    entry: { permissions: ['update'], databases: { a: ['x', 'y'] } }
   }
 ]
 
@@ -219,9 +207,7 @@ t.test('tokens of the token file are written, listed and revoked', async (t) => 
     name: 'reports',
     sha256: hashToken(secret),
     permissions: ['select'],
-    databases: {
-      shop: { orders: { columns: { select: ['id', 'status'] }, rows: { tenant: 7 } } }
-    },
+    databases: { shop: { orders: { columns: { select: ['id', 'status'] }, rows: { tenant: 7 } } } },
     expires: '2999-01-01'
   }
   t.same(read().slice(1), [entry])
@@ -310,9 +296,7 @@ const granted: RowQueryOptions = {
   jwt: [jwtSetting({ secret: 'x'.repeat(32), algorithms: ['HS256'] })],
   roles: {
     clerk: { permissions: ['select', 'update'], databases: { shop: ofTenant } },
-    reader: {
-      permissions: ['select'], databases: '*'
-    }
+    reader: { permissions: ['select'], databases: '*' }
   }
 }
 

@@ -515,9 +515,7 @@ const findProgram = (name: string): string | undefined =>
 for (const [name, configure] of Object.entries(proxies)) {
   const program = findProgram(name)
   t.test(`clients of ${name} in front of two servers lose no request`, {
-    skip: program === undefined
-      ? `${name} is not installed`
-      : false
+    skip: program === undefined ? `${name} is not installed` : false
   }, async (t) => {
     const [start, listen, ...ports] = [createStart(t), await freePort(), await freePort(), await freePort()] as const
     const servers = await Promise.all(ports.map(start))

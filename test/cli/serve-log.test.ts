@@ -42,9 +42,7 @@ async function serve (t: Test, output?: string, workers = 1) {
       path,
       agent,
       method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        authorization: `Bearer ${TOKEN}`, 'x-request-id': ID, 'content-type': 'application/json'
-      }
+      headers: { authorization: `Bearer ${TOKEN}`, 'x-request-id': ID, 'content-type': 'application/json' }
     })
     asking.end(body && JSON.stringify(body))
     const [answer] = await once(asking, 'response') as [IncomingMessage]
@@ -134,9 +132,7 @@ t.test('once a pipe is read again, one line says how many lines were lost; all o
 t.test('lines that fit into memory are written once a full disk has space again', async (t: Test) => {
   const folder = temporaryFolder(t)
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]).status !== 0) {
-    return t.pass(
-      'no file system can be mounted here'
-    )
+    return t.pass('no file system can be mounted here')
   }
   t.teardown(() => spawnSync('umount', ['-l', folder]))
   const [log, other] = [join(folder, 'log'), join(folder, 'other')]

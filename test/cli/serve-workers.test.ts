@@ -67,9 +67,7 @@ async function send (url: string, body?: object): Promise<Reply> {
   const asking = request(url, {
     method: body === undefined ? 'GET' : 'POST',
     agent: false,
-    headers: {
-      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json'
-    }
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' }
   })
   asking.end(body && JSON.stringify(body))
   const [answer] = await once(asking, 'response') as [IncomingMessage]

@@ -57,9 +57,7 @@ t.test('a SQLite file is served under its name; the log is readable with --log-f
   const server = await serveRowQuery(t, {
     cwd,
     args: ['--log-format', 'pretty'],
-    env: {
-      DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json'
-    }
+    env: { DATABASE_URL: 'sqlite:shop.db', API_TOKEN: TOKEN, ROW_QUERY_LOG_FORMAT: 'json' }
   })
   t.match(await server.post('/api/shop/people', insert, TOKEN), { status: 200, json: { data: { inserted: 1 } } })
   t.match(await server.printed(/request \{/), / INFO: request \{"requestId":"[^"]+","verb":"insert","database":"shop",/)
@@ -94,9 +92,7 @@ const config = {
       name: 'clerk',
       sha256: hashToken('writes-shop'),
       permissions: ['select', 'insert'],
-      databases: {
-        shop: ['people']
-      }
+      databases: { shop: ['people'] }
     }
   ],
   host: '127.0.0.1',
@@ -121,9 +117,7 @@ t.test('DATABASE_URL and API_TOKEN are added to the configuration file', async (
   })
   for (const token of [TOKEN, 'reads-all']) {
     for (const database of ['shop', 'third']) {
-      t.match(
-        await server.post(`/from-file/${database}/people`, select, token), { status: 200 }
-      )
+      t.match(await server.post(`/from-file/${database}/people`, select, token), { status: 200 })
     }
   }
 })
@@ -171,9 +165,7 @@ const refused: Refused[] = [
   {
     because: 'a SQLite file that is not there',
     env: { DATABASE_URL: 'sqlite:no/such.db' },
-    lines: [
-      'databases.such.url: no/such.db does not exist'
-    ]
+    lines: ['databases.such.url: no/such.db does not exist']
   },
   {
     because: 'a SQLite file that is none',
@@ -186,9 +178,7 @@ const refused: Refused[] = [
     env: { ROW_QUERY_CONFIG: 'row-query.json' },
     file: {
       databases: { shop: { ...gone, pol: {}, pool: { size: 0 } } },
-      tokens: [
-        { name: 'x', sha256: SECRET, permissions: ['read'] }
-      ],
+      tokens: [{ name: 'x', sha256: SECRET, permissions: ['read'] }],
       prot: 1
     },
     lines: [
@@ -204,9 +194,7 @@ const refused: Refused[] = [
     env: { ROW_QUERY_CONFIG: 'row-query.json', PASSWORD: SECRET },
     file: {
       databases: { shop: { url: `mysql://u:\${PASSWORD}@${HOST}` } },
-      tokens: [
-        { name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }
-      ]
+      tokens: [{ name: 'x', sha256: 'a'.repeat(64), permissions: ['select'], databases: { shpo: '*' } }]
     },
     lines: [
       'databases.shop.url: must name one database after the host: mysql://host/name',
@@ -388,9 +376,7 @@ const selectOne = { verb: 'select', limit: 1 }
 
 const start = (t: Test, config: object) => ({
   cwd: t.testdir({ 'row-query.json': JSON.stringify(config) }),
-  env: {
-    ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN
-  }
+  env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN }
 })
 
 t.test('metrics on a separate port need no token and are not on the main port', async (t) => {

@@ -84,17 +84,13 @@ const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: ob
   {
     what: 'DATABASE_URL of a SQLite file',
     from: { env: { DATABASE_URL: 'sqlite:a/b.c.db' } },
-    config: {
-      databases: { 'b.c': { url: 'sqlite:a/b.c.db' } }
-    }
+    config: { databases: { 'b.c': { url: 'sqlite:a/b.c.db' } } }
   },
   {
     what: 'DATABASE_URL beside a file, with the settings that the file has for its name',
     from: {
       env: { DATABASE_URL: shop.url },
-      file: {
-        databases: { other: shop, shop: { url: 'mysql://elsewhere/shop', pool: { size: 2 } } }
-      }
+      file: { databases: { other: shop, shop: { url: 'mysql://elsewhere/shop', pool: { size: 2 } } } }
     },
     config: { databases: { other: shop, shop: { ...shop, pool: { size: 2 } } } }
   },
@@ -114,9 +110,7 @@ const loaded: Array<{ what: string, from: Parameters<typeof load>[0], config: ob
     what: 'the environment over the file',
     from: {
       env: { HOST: '::1', PORT: '81', PATH_PREFIX: '/b', LOG_LEVEL: 'warn' },
-      file: {
-        databases: { shop }, host: '::', port: 80, prefix: '/a', logLevel: 'info'
-      }
+      file: { databases: { shop }, host: '::', port: 80, prefix: '/a', logLevel: 'info' }
     },
     config: { databases: { shop }, host: '::1', port: 81, prefix: '/b', logLevel: 'warn' }
   },
@@ -146,44 +140,32 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   {
     because: 'a port that is no number',
     from: { flags: { port: '3e3' } },
-    lines: [
-      '--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'
-    ]
+    lines: ['--port: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)']
   },
   {
     because: 'a port that is too large',
     from: { env: { PORT: '65536' } },
-    lines: [
-      'PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)'
-    ]
+    lines: ['PORT: must be an integer from 0 to 65535 (port to listen on; 0 for any free port)']
   },
   {
     because: 'an empty host',
     from: { env: { HOST: '' } },
-    lines: [
-      /^HOST: is empty; it must be a string that is not empty \(/
-    ]
+    lines: [/^HOST: is empty; it must be a string that is not empty \(/]
   },
   {
     because: 'a prefix with a slash at its end',
     from: { env: { PATH_PREFIX: '/api/' } },
-    lines: [
-      'PATH_PREFIX: must be a path such as /api, without a trailing slash'
-    ]
+    lines: ['PATH_PREFIX: must be a path such as /api, without a trailing slash']
   },
   {
     because: 'an unknown log level',
     from: { env: { LOG_LEVEL: 'loud' } },
-    lines: [
-      /^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/
-    ]
+    lines: [/^LOG_LEVEL: must be "fatal" or "error" or .* or "silent" \(/]
   },
   {
     because: 'another kind of database',
     from: { env: { DATABASE_URL: `postgres://u:${SECRET}@h/d` } },
-    lines: [
-      'DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:'
-    ]
+    lines: ['DATABASE_URL: must begin with mysql://, mariadb:// or sqlite:']
   },
   { because: 'an empty DATABASE_URL', from: { env: { DATABASE_URL: '' } }, lines: ['DATABASE_URL: is empty'] },
   {
@@ -194,24 +176,18 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   {
     because: 'such a name in the file',
     from: { file: { databases: { 'my/shop': shop } } },
-    lines: [
-      /^databases\.my\/shop: is not a valid name \(/
-    ]
+    lines: [/^databases\.my\/shop: is not a valid name \(/]
   },
   {
     because: 'a token that no header can carry',
     from: { env: { API_TOKEN: `${SECRET}\n` } },
-    lines: [
-      'API_TOKEN: must be printable ASCII without spaces'
-    ]
+    lines: ['API_TOKEN: must be printable ASCII without spaces']
   },
   { because: 'an empty token', from: { env: { API_TOKEN: '' } }, lines: ['API_TOKEN: is empty'] },
   {
     because: 'a token that can be guessed',
     from: { env: { API_TOKEN: SECRET.slice(0, 31) } },
-    lines: [
-      'API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one'
-    ]
+    lines: ['API_TOKEN: must have at least 32 characters; "openssl rand -hex 32" generates one']
   },
   {
     because: 'one of two variables that belong together, once',
@@ -226,38 +202,28 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   {
     because: 'empty permissions',
     from: { env: { API_TOKEN: SECRET, API_TOKEN_PERMISSIONS: '' } },
-    lines: [
-      /^API_TOKEN_PERMISSIONS: is empty; it must be a comma-separated list of/
-    ]
+    lines: [/^API_TOKEN_PERMISSIONS: is empty; it must be a comma-separated list of/]
   },
   {
     because: 'permissions of no token',
     from: { env: { API_TOKEN_PERMISSIONS: 'select' } },
-    lines: [
-      'API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not'
-    ]
+    lines: ['API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not']
   },
   {
     because: 'a file that is not there',
     from: { flags: { config: 'nowhere.json' } },
-    lines: [
-      '--config: nowhere.json cannot be read'
-    ]
+    lines: ['--config: nowhere.json cannot be read']
   },
   { because: 'an empty path', from: { env: { ROW_QUERY_CONFIG: '' } }, lines: ['ROW_QUERY_CONFIG: is empty'] },
   {
     because: 'a file that breaks off',
     from: { file: `{ "${SECRET}": ` },
-    lines: [
-      'ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48'
-    ]
+    lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 1 column 48']
   },
   {
     because: 'a file with a comma too many',
     from: { file: `{\n  "${SECRET}": 1,\n}` },
-    lines: [
-      'ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1'
-    ]
+    lines: ['ROW_QUERY_CONFIG: row-query.json is not valid JSON, line 3 column 1']
   },
   {
     because: 'a name with a line break',
@@ -277,16 +243,12 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   {
     because: 'a file that holds a list',
     from: { file: [] },
-    lines: [
-      'ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'
-    ]
+    lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object']
   },
   {
     because: 'a file that holds null',
     from: { file: 'null' },
-    lines: [
-      'ROW_QUERY_CONFIG: row-query.json does not contain a JSON object'
-    ]
+    lines: ['ROW_QUERY_CONFIG: row-query.json does not contain a JSON object']
   },
   {
     because: 'a list of databases, which DATABASE_URL does not hide',
@@ -343,18 +305,14 @@ const refusedLoads: Array<{ because: string, from: Parameters<typeof load>[0], l
   {
     because: 'a schema that is no text',
     from: { file: { databases: { shop }, $schema: 1 } },
-    lines: [
-      /^\$schema: is not a setting/
-    ]
+    lines: [/^\$schema: is not a setting/]
   },
   {
     because: 'a claim without its slash',
     from: {
       file: {
         databases: { shop },
-        tokens: [
-          { ...reader, databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } }
-        ]
+        tokens: [{ ...reader, databases: { shop: { orders: { rows: { tenant: { $claim: 'tenant' } } } } } }]
       }
     },
     lines: [/^tokens\.0\.databases\.shop\.orders\.rows\.tenant\.\$claim: must be a JSON Pointer/]
@@ -685,9 +643,7 @@ t.test('a byte order mark at the start of a configuration is passed over', async
 t.test('integers that JavaScript would round are bigints', async (t) => {
   t.strictSame(parseConfigJson(
     '{"a":9007199254740991,"b":9007199254740993,"c":[-18446744073709551616],"d":1e20,"e":0.1,"f":"9007199254740993"}'
-  ), {
-    a: 9007199254740991, b: 9007199254740993n, c: [-18446744073709551616n], d: 1e20, e: 0.1, f: '9007199254740993'
-  })
+  ), { a: 9007199254740991, b: 9007199254740993n, c: [-18446744073709551616n], d: 1e20, e: 0.1, f: '9007199254740993' })
 })
 
 t.test('a repeated key is refused, and so is what is not JSON, without quoting the file', async (t) => {
@@ -719,9 +675,7 @@ t.test('a number of more digits than a double has, and a nesting that is too dee
     }, number)
   }
   for (const number of ['0.1', '1.50', '100.00', '1e20', '1.0', '5e-324', '0.30000000000000004', '-0', '0e5']) {
-    t.equal(
-      parseConfigJson(number), Number(number)
-    )
+    t.equal(parseConfigJson(number), Number(number))
   }
   t.throws(() => parseConfigJson(`{\n"a": ${'["]",'.repeat(100_000)}`), {
     message: 'is nested too deeply, line 2 column 5001'

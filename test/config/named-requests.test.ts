@@ -10,9 +10,7 @@ import { codeBlocks, readDocument } from '../support/markdown.ts'
 const role = {
   for: 'requests',
   permissions: ['select', 'insert', 'update', 'delete'],
-  databases: {
-    shop: { orders: {}, items: {}, log: { permissions: ['insert'] } }
-  }
+  databases: { shop: { orders: {}, items: {}, log: { permissions: ['insert'] } } }
 }
 const roles = {
   front: role, reader: { ...role, permissions: ['select'] }, clerk: { permissions: ['select'], databases: '*' }
@@ -279,9 +277,7 @@ t.test('an optional parameter stands only where it is a condition less', async (
     [{ verb: 'insert', data: { id: x }, onConflict: { key: ['id'] } }, 'body.data.id']
   ]
   for (const [body, path] of cases) {
-    t.same(
-      inBody(body, { optional: true }), [`${path}: ${ONLY_LESS}`], JSON.stringify(body)
-    )
+    t.same(inBody(body, { optional: true }), [`${path}: ${ONLY_LESS}`], JSON.stringify(body))
   }
 })
 
@@ -440,9 +436,7 @@ t.test('a reference in operations leads to an earlier one', async (t) => {
   const leads = (operation: object | undefined, $ref: string): string[] => [...errorsOf({
     table: undefined,
     parameters: { x: {} },
-    body: {
-      operations: [{ table: 'orders', ...operation }, { table: 'orders', ...select, filters: { id: { $ref } } }]
-    }
+    body: { operations: [{ table: 'orders', ...operation }, { table: 'orders', ...select, filters: { id: { $ref } } }] }
   })]
   for (const [index, steps] of [
     [0, '/row/0/id'], [0, '/rows/0/n'], [0, '/inserted'], [1, '/rows/0/id'], [1, '/id'], [2, '/rows/0/n']
@@ -493,9 +487,7 @@ t.test('the body, the database and the rights of a request', async (t) => {
       'requests.r.body.operations.0.dryRun: "dryRun" is not allowed in an operation; it belongs beside "operations"'
     ],
     [
-      errorsOf({
-        table: undefined, maxAge: 1, body: { operations: [{ ...select, table: 'orders', lock: true }] }
-      }),
+      errorsOf({ table: undefined, maxAge: 1, body: { operations: [{ ...select, table: 'orders', lock: true }] } }),
       'requests.r.maxAge: is only allowed with a request that only selects'
     ],
     [
@@ -571,9 +563,7 @@ t.test('at most 1,000 requests, each with at most 100 parameters', async (t) => 
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, {}]))
   const each = (count: number) => ({
     parameters: many(count),
-    body: {
-      ...select, filters: { $or: Object.keys(many(count)).map((name) => ({ id: { $param: name } })) }
-    }
+    body: { ...select, filters: { $or: Object.keys(many(count)).map((name) => ({ id: { $param: name } })) } }
   })
   t.same(errorsOf(each(100)), [])
   t.match(errorsOf(each(101)), [/^requests\.r\.parameters: must be an object of at most 100 entries/])

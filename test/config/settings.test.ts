@@ -35,9 +35,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
       name: 'shop',
       address,
       replicas: [],
-      pool: defaultsOf(
-        PoolSchema
-      ),
+      pool: defaultsOf(PoolSchema),
       ...defaultsOf(DatabaseSchema),
       setup: [],
       streams: 2,
@@ -61,9 +59,7 @@ t.test('a setting that is missing has the default of its schema', async (t) => {
       values: 10_000,
       pattern: 1000,
       offset: 100_000,
-      include: {
-        levels: 3, members: 10
-      },
+      include: { levels: 3, members: 10 },
       operations: 100,
       importRow: 16_777_216
     },
@@ -102,9 +98,7 @@ t.test('a setting that is present is used', async (t) => {
       shop: {
         url,
         replicas: ['mysql://root@copy,db/shop'],
-        pool: {
-          size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1
-        },
+        pool: { size: 1, queue: 2, wait: 3, idleTimeout: 4, minimum: 1 },
         statementTimeout: 4,
         streamTimeout: 19,
         importTimeout: 24,
@@ -177,9 +171,7 @@ t.test('a setting that is present is used', async (t) => {
       values: 9,
       pattern: 14,
       offset: 15,
-      include: {
-        levels: 2, members: 18
-      },
+      include: { levels: 2, members: 18 },
       changed: 16,
       operations: 17,
       streamRows: 21,
@@ -208,9 +200,7 @@ t.test('a token is valid for everything, for databases or for tables, with or wi
   const grant = {
     name: 'reader',
     owner: 'token reader',
-    permissions: new Set([
-      'select'
-    ]),
+    permissions: new Set(['select']),
     databases: 'all',
     claims: {},
     tables: new WeakMap()
@@ -256,16 +246,12 @@ const refusedOptions: Array<{ because: string, options: unknown, errors: Array<s
   {
     because: 'an option of no such name',
     options: { databases: { shop: { url } }, token: [] },
-    errors: [
-      'token: is not a setting; did you mean "tokens"?'
-    ]
+    errors: ['token: is not a setting; did you mean "tokens"?']
   },
   {
     because: 'an option of the server',
     options: { databases: { shop: { url } }, port: 80 },
-    errors: [
-      /^port: is not a setting; the settings are /
-    ]
+    errors: [/^port: is not a setting; the settings are /]
   },
   {
     because: 'a page for documents that there are none of',
@@ -348,16 +334,12 @@ const refusedOptions: Array<{ because: string, options: unknown, errors: Array<s
         {
           ...token,
           sha256: 'e'.repeat(64),
-          databases: {
-            shop: { orders: { rows: { meta: { $at: { '$.tenant': 1 } } } } }
-          } as never
+          databases: { shop: { orders: { rows: { meta: { $at: { '$.tenant': 1 } } } } } } as never
         },
         {
           ...token,
           sha256: 'f'.repeat(64),
-          databases: {
-            shop: { orders: { rows: { $match: { columns: ['title'], text: 'red' } } } }
-          } as never
+          databases: { shop: { orders: { rows: { $match: { columns: ['title'], text: 'red' } } } } } as never
         }
       ]
     },
@@ -444,9 +426,7 @@ t.test('a configuration is split into the options of the plugin and the settings
       workers: 1,
       metrics: undefined,
       shutdown: { delay: 5, timeout: 10_000 },
-      http: {
-        ...HTTP_DEFAULTS, maxConnections: 7
-      }
+      http: { ...HTTP_DEFAULTS, maxConnections: 7 }
     })
 })
 
@@ -469,9 +449,7 @@ t.test('trustProxy accepts addresses and networks', async (t) => {
 
 t.test('http.headersTimeout must be less than http.requestTimeout', async (t) => {
   for (const headersTimeout of [30_000, 40_000]) {
-    t.same(splitErrors({ http: { headersTimeout } }), [
-      'http.headersTimeout: must be less than http.requestTimeout'
-    ])
+    t.same(splitErrors({ http: { headersTimeout } }), ['http.headersTimeout: must be less than http.requestTimeout'])
   }
   t.same(splitConfig({ databases, http: { headersTimeout: 99, requestTimeout: 100 } }).server.http.headersTimeout, 99)
 })
@@ -569,9 +547,7 @@ t.test('a number of workers for which a limit is too small is an error, and "aut
   const databases = { shop: { url: mysqlUrl, pool: { size: 3 } } }
   const small = {
     databases,
-    failedLogins: {
-      max: 2
-    },
+    failedLogins: { max: 2 },
     rateLimit: { max: 3 },
     limits: { answerMemory: 8_388_607 },
     http: { maxConnections: 3 }
@@ -614,9 +590,7 @@ t.test('a database in memory allows one worker', async (t) => {
 const mysql = (said: Partial<MysqlAddress>) =>
   ({
     engine: 'mysql' as const,
-    address: {
-      hosts: [{ host: 'db', port: 3306 }], user: '', password: '', database: 'shop', ssl: undefined, ...said
-    }
+    address: { hosts: [{ host: 'db', port: 3306 }], user: '', password: '', database: 'shop', ssl: undefined, ...said }
   })
 const host = (nameless: string, port = 3306) => ({ host: nameless, port })
 const { cert, key } = await createCertificate()

@@ -108,9 +108,7 @@ t.test('a value is given to the first waiter that accepts it, and the turn of it
     )
   }
   for (const value of ['small', 'small', 'small', 'large', 'large', 'large']) {
-    ended.push(
-      `${value} ${waiters.give(value)}`
-    )
+    ended.push(`${value} ${waiters.give(value)}`)
   }
   await new Promise(setImmediate)
   t.same(ended, [

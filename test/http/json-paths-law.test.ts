@@ -52,8 +52,7 @@ function test (node: Node | undefined, name: string, operand: unknown, engine: E
   }
   const found = (where: (text: Buffer, part: Buffer) => boolean): Truth => isNull
     ? null
-    : node.type === 'text' &&
-    where(bytesOf(node.value), bytesOf(operand as string))
+    : node.type === 'text' && where(bytesOf(node.value), bytesOf(operand as string))
   const isEqual = (value: unknown): Truth => value === null ? isNull : by(value, (found) => found === 0)
   const list = operand as unknown[]
   switch (name) {
@@ -141,9 +140,7 @@ const condition: fc.Arbitrary<Case> = fc.oneof(
   fc.record({
     path,
     name: fc.constantFrom('$in', '$nin'),
-    operand: fc.array(scalar, { maxLength: 4 }).map(
-      (list) => `[${list.join()}]`
-    )
+    operand: fc.array(scalar, { maxLength: 4 }).map((list) => `[${list.join()}]`)
   }),
   fc.record({
     path, name: fc.constantFrom('$startsWith', '$contains'), operand: operand.filter((each) => each.startsWith('"'))
@@ -188,9 +185,7 @@ async function checkOrder (
   const first = expected.findIndex((id, index) => id !== shown[index])
   return ids.length === documents.size && first < 0
     ? []
-    : [
-        { terms, first, expected: expected.slice(first, first + 4), shown: shown.slice(first, first + 4) }
-      ]
+    : [{ terms, first, expected: expected.slice(first, first + 4), shown: shown.slice(first, first + 4) }]
 }
 
 /** MySQL counts a double beyond 2^53 as the number of the digits that it shows. */

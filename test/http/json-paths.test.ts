@@ -23,9 +23,7 @@ const schema = {
   ]
 }
 const SELLER = 'seller-token-of-tenant-one-0123456789'
-const tokens = [
-  tokenFor(SELLER, { things: { columns: { select: ['id', 'meta'] }, rows: { tenant: 1 } } })
-]
+const tokens = [tokenFor(SELLER, { things: { columns: { select: ['id', 'meta'] }, rows: { tenant: 1 } } })]
 
 await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, post, operate, server, statements }) => {
   const found = async (filters: unknown, more = {}, options = {}): Promise<unknown> => {
@@ -72,9 +70,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
       verb: 'select',
       columns: ['id'],
       filters: { id: [1, 2] },
-      include: {
-        parts: { on: { id: 'thing' }, columns: ['id'], filters: { meta: { $at: { '$.n': { $lte: 1 } } } } }
-      }
+      include: { parts: { on: { id: 'thing' }, columns: ['id'], filters: { meta: { $at: { '$.n': { $lte: 1 } } } } } }
     })
     t.same(include.json.data.rows, [{ id: 1, parts: [{ id: 1 }] }, { id: 2, parts: [] }])
     const stream = await server.app.inject({
@@ -105,9 +101,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
     const related = await post('things', {
       verb: 'select',
       columns: ['id'],
-      filters: {
-        $some: { seen: { on: { id: 'id' }, filters: at({ '$.tags[1]': 'b' }) } }
-      }
+      filters: { $some: { seen: { on: { id: 'id' }, filters: at({ '$.tags[1]': 'b' }) } } }
     })
     if (engine === 'mariadb') {
       t.match(related.json.error, {
@@ -120,9 +114,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
     statements()
     for (const path of ['$.size', '$.tags', "$.\"it's\""]) {
       for (const value of [5, 6]) {
-        await found(
-          at({ [path]: { $gt: value } })
-        )
+        await found(at({ [path]: { $gt: value } }))
       }
     }
     const texts = statements().filter((sql) => / things|`things`|"things"/.test(sql)).map(
@@ -161,9 +153,7 @@ await onEachEngine(t as Test, '$at', { schema, tokens }, async (t, { engine, pos
       )
     }
     for (const none of [{}, [], 5, null, 'x']) {
-      t.same(
-        await refused(at(none)), [400, 'INVALID_BODY', '/filters/meta/$at'], JSON.stringify(none)
-      )
+      t.same(await refused(at(none)), [400, 'INVALID_BODY', '/filters/meta/$at'], JSON.stringify(none))
     }
     t.equal(await found(at({ [`$${'.a'.repeat(steps)}`]: 1, [`$.${'a'.repeat(998)}`]: 1 })).then(String), '')
     const operands: unknown[] = [
@@ -250,10 +240,7 @@ await onEachEngine(t as Test, 'a path leads through the first of two equal keys,
       const isList = Array.isArray(value)
       return typeof step === 'number'
         ? (isList ? value[step] : undefined)
-        : isList || typeof value !== 'object' ||
-        value === null
-          ? undefined
-          : value[step]
+        : isList || typeof value !== 'object' || value === null ? undefined : value[step]
     }, parsed)
   }
   const paths: Array<[path: string, steps: ReadonlyArray<string | number>]> = [
@@ -292,8 +279,7 @@ function parseFirst (text: string): unknown {
 }
 
 await onEachEngine(t as Test, 'a number with an exponent is exact if a double holds it', {
-  schema: () =>
-    ['create table large (id int primary key, meta json)']
+  schema: () => ['create table large (id int primary key, meta json)']
 }, async (t, { post, sql }) => {
   const exponent = '9.223372036854775808e18'
   await sql(`insert into large values (1, '{"n":${exponent}}'), (2, '{"n":9223372036854775807}'), (3, '{"n":9.5}')`)

@@ -36,8 +36,7 @@ async function start (
   return {
     server,
     log,
-    pass: (seconds) =>
-      clock.pass(seconds * 1000),
+    pass: (seconds) => clock.pass(seconds * 1000),
     ask: async (token) => await post('customers', select, { token })
   }
 }
@@ -62,9 +61,7 @@ await test('keys are downloaded at the start, and again for a new kid, at most '
   t.same(answers.map(({ status }) => status), [200, 401, 200])
   t.equal(server.requests, 2, 'several requests share one download')
   for (let time = 0; time < 5; time++) {
-    t.match(
-      await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 503 }
-    )
+    t.match(await ask(await sign(second, {}, { header: { kid: `random-${time}` } })), { status: 503 })
   }
   t.equal(server.requests, 2)
   pass(31)

@@ -229,18 +229,14 @@ await onEachEngine(t, 'the audience may be one of a list, in the token and in th
   ...ok, options: { ...ok.options, jwt: [jwtSetting({ jwks: keys.url, audience: ['rows', 'cells'] })] }
 }, async (t, { post }) => {
   for (const aud of ['rows', 'cells', ['others', 'cells']]) {
-    t.match(
-      await post('customers', select, { token: await sign(pair, { aud }) }), { status: 200 }, String(aud)
-    )
+    t.match(await post('customers', select, { token: await sign(pair, { aud }) }), { status: 200 }, String(aud))
   }
   t.match(await post('customers', select, { token: await sign(pair, { aud: 'others' }) }), { status: 401 })
 })
 
 await onEachEngine(t, 'the role may be anywhere in the claims', {
   ...ok,
-  options: {
-    ...ok.options, jwt: [jwtSetting({ jwks: keys.url, role: '/https:~1~1example.com~1roles/shop~0a/1' })]
-  }
+  options: { ...ok.options, jwt: [jwtSetting({ jwks: keys.url, role: '/https:~1~1example.com~1roles/shop~0a/1' })] }
 }, async (t, { post }) => {
   const token = (roles: unknown): Promise<string> => sign(pair, { role: undefined, 'https://example.com/roles': roles })
   t.match(await post('customers', select, { token: await token({ 'shop~a': ['x', 'reader'] }) }), { status: 200 })

@@ -67,9 +67,7 @@ await onEachEngine(t, 'two clients with the same rows in opposite orders', { sch
   const times = 1000
   const send = async (list: typeof data) => {
     for (let count = 0; count < times; count++) {
-      t.equal(
-        (await post('a', { verb: 'update', key: ['code'], filters: {}, data: list })).status, 200
-      )
+      t.equal((await post('a', { verb: 'update', key: ['code'], filters: {}, data: list })).status, 200)
     }
   }
   await Promise.all([send(data), send(data.toReversed())])
@@ -178,9 +176,7 @@ await onEachEngine(t, 'a thousand entries in five shapes equal a thousand single
   const read = async (name: string) => {
     const texts = []
     for (const tenant of [0, 1, 2]) {
-      texts.push(
-        (await service.post(name, { verb: 'select', filters: { tenant }, orderBy: 'id', limit: 1000 })).text
-      )
+      texts.push((await service.post(name, { verb: 'select', filters: { tenant }, orderBy: 'id', limit: 1000 })).text)
     }
     return texts
   }
@@ -194,9 +190,7 @@ await onEachEngine(t, 'a thousand entries in five shapes equal a thousand single
     const updated = await sendOne(t, service, data.map((each) => ({
       table: 'one',
       verb: 'update',
-      filters: {
-        tenant: { $ne: 1 }, $and: [Object.fromEntries(key.map((column) => [column, each[column]]))]
-      },
+      filters: { tenant: { $ne: 1 }, $and: [Object.fromEntries(key.map((column) => [column, each[column]]))] },
       data: Object.fromEntries(Object.entries(each).filter(([column]) => !key.includes(column)))
     })))
     t.equal(many.json.data.updated, updated, name)

@@ -214,9 +214,7 @@ await test('in operations, with references as values and in keys', async (t, { o
   }
   t.match(await operate({ operations: [find, keyed] }), {
     status: 200,
-    json: {
-      data: { results: [{}, { updated: /[12]/, rows: [{ id: 2, stock: 22 }, { id: 1, stock: 1 }] }] }
-    }
+    json: { data: { results: [{}, { updated: /[12]/, rows: [{ id: 2, stock: 22 }, { id: 1, stock: 1 }] }] } }
   })
   const toNull = { table: 'items', ...update, data: [{ id: { $ref: '/0/rows/0/other' }, stock: 1 }] }
   t.match((await operate({ operations: [find, toNull] })).json.error, {

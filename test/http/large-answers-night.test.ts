@@ -56,9 +56,7 @@ await onEachEngine(t, 'selects are refused while other answers fill the ' +
   unread.destroy()
   await until('it is answered', async () => (await service.post('wide', { verb: 'select' })).status === 200)
   for (let each = 0; each < 4; each++) {
-    t.match(
-      await service.post('wide', { verb: 'select' }), { status: 200 }, 'and the memory is released'
-    )
+    t.match(await service.post('wide', { verb: 'select' }), { status: 200 }, 'and the memory is released')
   }
 })
 
@@ -244,9 +242,7 @@ await onEachEngine(t, 'memory that is used again is never written over ' +
     // fills what the system buffers, and begins again in the middle of a chunk
     for await (const chunk of answer.body as ReadableStream<Uint8Array>) {
       if (chunks.push(chunk) % 50 === 0) {
-        await sleep(
-          pause
-        )
+        await sleep(pause)
       }
     }
     const lines = Buffer.concat(chunks).toString().split('\n')
@@ -418,9 +414,7 @@ await test('what hooks of the host app keep of a stream is never written over', 
     const way = request.headers['x-keep'] as string
     if (way === 'listener') payload.on('data', (chunk: Buffer) => kept['listener']?.push(chunk))
     if (way === 'tee') {
-      payload.pipe(new PassThrough({ highWaterMark: 1e9 })).on(
-        'data', (chunk: Buffer) => kept['tee']?.push(chunk)
-      )
+      payload.pipe(new PassThrough({ highWaterMark: 1e9 })).on('data', (chunk: Buffer) => kept['tee']?.push(chunk))
     }
     return payload
   })

@@ -141,9 +141,7 @@ await onEachEngine(t, '$case ignores the ' +
     await post('many', { verb: 'select', filters: { name: ignore({ $eq: 'n77' }) } })
     const [statement = ''] = statements().filter((text) => text.includes('many') && text.includes('lower('))
     if (isSqlite) {
-      t.match(
-        JSON.stringify(await sql(`explain query plan ${statement.replaceAll('?', "'n77'")}`)), /lower_name/
-      )
+      t.match(JSON.stringify(await sql(`explain query plan ${statement.replaceAll('?', "'n77'")}`)), /lower_name/)
     }
     if (engine !== 'mysql') return
     await sql('flush status')

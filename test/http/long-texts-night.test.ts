@@ -38,15 +38,11 @@ await test('a text of megabytes is stored or refused, over HTTP and by an ' +
       })
       for (const [way, code] of [['HTTP', sent.json.error?.code], ['an import', imported.json().error?.code]]) {
         if (![undefined, 'INVALID_VALUE'].includes(code)) {
-          wrong.push(
-            `${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`
-          )
+          wrong.push(`${declaration}, ${text.slice(0, 2)} by ${way}: ${code}`)
         }
       }
       if ((sent.status === 200) !== (imported.statusCode === 200)) {
-        wrong.push(
-          `${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`
-        )
+        wrong.push(`${declaration}, ${text.slice(0, 2)}: ${sent.status} and ${imported.statusCode}`)
       }
     }
   }

@@ -35,9 +35,7 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 const stream = async ({ server }: Service, accept: string, body: object): Promise<string> => (await server.app.inject({
   method: 'POST',
   url: '/api/shop/wide',
-  headers: {
-    authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept
-  },
+  headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
   payload: JSON.stringify({ verb: 'select', orderBy: 'id', ...body })
 })).body
 const lines = (text: string): unknown[] => text.trimEnd().split('\n').map((line) => JSON.parse(line))

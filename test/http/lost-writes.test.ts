@@ -21,9 +21,7 @@ const only = ['mariadb', 'mysql'] as const
 /** Storage engines without transactions: those of both servers, then those of one. */
 const enginesOf = (engine: EngineName): string[] => engine === 'mariadb'
   ? ['MyISAM', 'MEMORY', 'Aria']
-  : [
-      'MyISAM', 'MEMORY'
-    ]
+  : ['MyISAM', 'MEMORY']
 
 const test = sharedOnEachEngine(t, {
   schema: (engine) => [
@@ -123,9 +121,7 @@ await test('a connection that is lost at any statement leaves all or nothing cha
       const isUnknown = answer.status === 502
       isRefusal(t, answer, isUnknown
         ? { status: 502, code: 'OUTCOME_UNKNOWN', why: `${name}: ${sent[lost]}` }
-        : {
-            status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name}: ${sent[lost]}`
-          })
+        : { status: 503, code: 'DATABASE_UNAVAILABLE', why: `${name}: ${sent[lost]}` })
       if (lost === commit) t.ok(isUnknown, `${name}: the outcome of COMMIT is not known`)
       else t.same(await dump(), before, `${name}: nothing is changed after ${sent[lost]?.slice(0, 40)}`)
     }
@@ -134,10 +130,8 @@ await test('a connection that is lost at any statement leaves all or nothing cha
 
 await test('an insert that takes an answer without the number of its row is 502', async (t, { post, proxy }) => {
   const update = (n: number) => post('parts', { verb: 'update', data: { n }, filters: { id: 1 } })
-  t.equal((await update(7)).status, 200, 'the session is ready')
-  ;(proxy as Proxy).repeats = 'later'
-  t.same((await update(8)).json.data, { updated: 1 })
-  ;(proxy as Proxy).repeats = undefined
+  t.equal((await update(7)).status, 200, 'the session is ready'); (proxy as Proxy).repeats = 'later'
+  t.same((await update(8)).json.data, { updated: 1 }); (proxy as Proxy).repeats = undefined
   isRefusal(t, await post('parts', { verb: 'insert', data: { n: 101, word: 'w1' } }), {
     status: 502, code: 'OUTCOME_UNKNOWN', why: 'the answer to the update'
   })
@@ -222,9 +216,7 @@ const lists: Array<[name: string, body: object, written: object]> = [
   ],
   ['an upsert', {
     verb: 'insert',
-    data: [
-      { n: 7, word: 'a' }, { n: 8, word: 'w1' }, { n: 9, word: 'z' }
-    ],
+    data: [{ n: 7, word: 'a' }, { n: 8, word: 'w1' }, { n: 9, word: 'z' }],
     onConflict: { key: ['word'] }
   }, { inserted: 2, updated: 1, unchanged: 0, id: null }]
 ]
@@ -407,9 +399,7 @@ await testOwn('no row of a list is named where a trigger has written to a table 
     const { status, json } = await post('orders', body)
     return status === 200
       ? json.data
-      : [
-          status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)
-        ]
+      : [status, json.error.code, ...json.error.details.map(({ path }: { path: string }) => path)]
   }
   const unknown = [502, 'OUTCOME_UNKNOWN']
   t.same(await send(list(10, 11, 3, 12)), unknown, 'the first rows stay in the log')

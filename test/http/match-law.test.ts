@@ -34,8 +34,7 @@ const fts5: Words = { split: /[\p{L}\p{N}\p{Co}\p{M}]+/gu, fold: unaccented, isH
 const innodb: Words = {
   split: /[\p{L}\p{M}\p{N}_]+/gu,
   fold: general,
-  isHeld: (word) => word.length >= 3 &&
-  word.length <= 84 && !STOP_WORDS.has(word),
+  isHeld: (word) => word.length >= 3 && word.length <= 84 && !STOP_WORDS.has(word),
   dropsFirst: true
 }
 
@@ -124,10 +123,7 @@ await onEachEngine(t as Test, 'a row is found if a naive ' +
         $match: {
           columns: draw.one([['title', 'body'], ['body', 'title']]),
           text,
-          ...mode === 'all' ||
-        draw.chance(0.5)
-            ? { mode }
-            : {}
+          ...mode === 'all' || draw.chance(0.5) ? { mode } : {}
         }
       }
       const phrases = phrasesOf(text, words)
@@ -175,9 +171,7 @@ await onEachEngine(t as Test, 'a row is found if a naive ' +
       ] as const) {
         const write = await post('docs', { ...body, filters, dryRun: true })
         if ((write.json.data?.updated ?? write.json.data?.deleted) !== count) {
-          t.fail(
-            `${JSON.stringify(body)} ${why}: ${write.text} in place of ${count}`
-          )
+          t.fail(`${JSON.stringify(body)} ${why}: ${write.text} in place of ${count}`)
         }
       }
     }

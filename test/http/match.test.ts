@@ -84,9 +84,7 @@ const errorOf = ({ status, json: { error } }: { status: number, json: any }): un
 await tap.test('$match', async (t) => {
   await onEachEngine(t as Test, '$match', {
     schema,
-    tokens: Object.values(
-      TOKENS
-    ) as unknown as NonNullable<RowQueryOptions['tokens']>
+    tokens: Object.values(TOKENS) as unknown as NonNullable<RowQueryOptions['tokens']>
   }, async (t, service) => {
     const { engine, post, operate, statements } = service
     const found = async (filters: object, more: object = {}, options = {}): Promise<unknown> =>
@@ -376,9 +374,7 @@ await tap.test('$match', async (t) => {
         400, 'COLUMN_NOT_FOUND', '/filters/$match/columns/1'
       ])
       for (const text of ['', ' ', '+++', '_', 'a'.repeat(1001), 5, null, '\ud800']) {
-        t.same(await at(match(text)), [
-          400, 'INVALID_VALUE', '/filters/$match/text'
-        ])
+        t.same(await at(match(text)), [400, 'INVALID_VALUE', '/filters/$match/text'])
       }
       t.equal(
         (await post('docs', { verb: 'select', filters: match('😀'.repeat(998) + ' a') })).status, 200,
@@ -407,9 +403,7 @@ await tap.test('$match', async (t) => {
         verb: 'select',
         columns: ['id'],
         orderBy: [{ $match: 'DESC' }],
-        filters: {
-          $match: { columns: ['title'], text: 'red' }
-        }
+        filters: { $match: { columns: ['title'], text: 'red' } }
       }
       t.same((idsOf(await post('notes', body)) as number[]).sort(), [1, 3, 5])
       t.same((idsOf(
@@ -443,9 +437,7 @@ await onEachEngine(tap as Test, '$match on engines without transactions', {
       }, { table, verb: 'delete', filters: match('purple') }
     ])
     if (json.error === undefined) {
-      t.same(
-        json.data.results.slice(1), [{ rows: [{ id: 9 }], count: 1 }, { deleted: 1 }], 'what is written is found'
-      )
+      t.same(json.data.results.slice(1), [{ rows: [{ id: 9 }], count: 1 }, { deleted: 1 }], 'what is written is found')
     } else t.equal(json.error.code, 'NOT_SUPPORTED', JSON.stringify(json.error))
     t.same((await post(table, { verb: 'insert', data: { id: 10, title: 'purple' } })).status, 200)
     t.same((await post(table, { verb: 'update', filters: match('purple'), data: { title: 'orange' } })).json.data, {

@@ -141,9 +141,7 @@ await onEachEngine(t, 'connections are counted as open, idle and in use, with th
       open: of('pool_open'),
       idle: of('pool_idle'),
       inUse: of('pool_in_use'),
-      waiting: of(
-        'pool_waiting'
-      ),
+      waiting: of('pool_waiting'),
       waits: of('pool_waits_total'),
       seconds: of('pool_wait_seconds_total'),
       failures: of('connect_failures_total')

@@ -14,9 +14,7 @@ const roles = {
   front: {
     for: 'requests' as const,
     permissions: ['select' as const, 'insert' as const],
-    databases: {
-      shop: { things: { rows: { tenant: { $claim: '/tenant' } } } }
-    }
+    databases: { shop: { things: { rows: { tenant: { $claim: '/tenant' } } } } }
   },
   visitor: { requests: ['find'] },
   everything: { requests: '*' as const },
@@ -27,18 +25,14 @@ const find = {
   table: 'things',
   as: 'front',
   parameters: { id: { optional: true } },
-  body: {
-    verb: 'select' as const, columns: ['name'], orderBy: 'id', filters: { id: { $param: 'id' } }
-  }
+  body: { verb: 'select' as const, columns: ['name'], orderBy: 'id', filters: { id: { $param: 'id' } } }
 }
 const add = {
   database: 'shop',
   table: 'things',
   as: 'front',
   parameters: { id: {}, tenant: {} },
-  body: {
-    verb: 'insert' as const, data: { id: { $param: 'id' }, tenant: { $param: 'tenant' } }
-  }
+  body: { verb: 'insert' as const, data: { id: { $param: 'id' }, tenant: { $param: 'tenant' } } }
 }
 const own = {
   database: 'shop', table: 'things', parameters: {}, body: { verb: 'select' as const, columns: ['name'], orderBy: 'id' }
@@ -60,9 +54,7 @@ const on = sharedOnEachEngine(t, {
 type Service = Pick<Awaited<ReturnType<typeof startService>>, 'server'>
 
 async function call ({ server }: Service, name: string, token: string, {
-  method = 'POST' as 'GET'
-  | 'POST'
-  | 'OPTIONS', headers = {}, body = {} as object
+  method = 'POST' as 'GET' | 'POST' | 'OPTIONS', headers = {}, body = {} as object
 } = {}) {
   const answer = await server.app.inject({
     method,
@@ -74,8 +66,7 @@ async function call ({ server }: Service, name: string, token: string, {
   return {
     status: answer.statusCode,
     headers: answer.headers,
-    result: json.error?.code ??
-    json.data?.rows?.map(({ name }: { name: string }) => name).join() ?? json.data
+    result: json.error?.code ?? json.data?.rows?.map(({ name }: { name: string }) => name).join() ?? json.data
   }
 }
 
@@ -130,9 +121,7 @@ for (const engine of await engines()) {
     const both = {
       database: 'shop',
       as: 'front',
-      body: {
-        operations: [{ table: 'things', verb: 'select' as const, columns: ['name'] }]
-      }
+      body: { operations: [{ table: 'things', verb: 'select' as const, columns: ['name'] }] }
     }
     const service = await startService(t as never, primary.url, {
       database: { replicas: [replica.url] },

@@ -24,9 +24,7 @@ const roles = {
   front: {
     for: 'requests' as const,
     permissions: ['select' as const, 'insert' as const],
-    databases: {
-      shop: { things: {}, customers: {} }
-    }
+    databases: { shop: { things: {}, customers: {} } }
   }
 }
 const add = {
@@ -34,9 +32,7 @@ const add = {
   table: 'things',
   as: 'front',
   parameters: { id: {}, name: { default: null } },
-  body: {
-    verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } }
-  }
+  body: { verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } } }
 }
 /** Another definition of the same request. */
 const body = { verb: 'insert' as const, data: { id: { $param: 'id' }, name: 'other' } }
@@ -45,9 +41,7 @@ const find = {
   table: 'things',
   as: 'front',
   parameters: { ids: {} },
-  body: {
-    verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id'
-  }
+  body: { verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id' }
 }
 const both = {
   database: 'shop',
@@ -195,17 +189,13 @@ t.test('the hook for writes gets the name of the request, and the values in plac
       meta: {
         ...add,
         parameters: { id: {}, meta: {}, other: { optional: true } },
-        body: {
-          verb: 'insert', data: { id: { $param: 'id' }, meta: { $param: 'meta' }, name: { $param: 'other' } }
-        }
+        body: { verb: 'insert', data: { id: { $param: 'id' }, meta: { $param: 'meta' }, name: { $param: 'other' } } }
       },
       clear: {
         database: 'shop',
         table: 'things',
         parameters: { ids: {}, name: {} },
-        body: {
-          verb: 'delete', filters: { id: { $in: { $param: 'ids' } }, name: { $ne: { $param: 'name' } } }
-        }
+        body: { verb: 'delete', filters: { id: { $in: { $param: 'ids' } }, name: { $ne: { $param: 'name' } } } }
       }
     },
     onWrite: (write) => { writes.push(write) }

@@ -21,9 +21,7 @@ const roles = {
   front: {
     for: 'requests' as const,
     permissions: ['select' as const, 'insert' as const],
-    databases: {
-      shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } }
-    }
+    databases: { shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } } }
   }
 }
 const find = {
@@ -31,18 +29,14 @@ const find = {
   table: 'things',
   as: 'front',
   parameters: { name: {} },
-  body: {
-    verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } }
-  }
+  body: { verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } } }
 }
 const other = {
   database: 'shop',
   table: 'things',
   as: 'front',
   parameters: { id: { optional: true } },
-  body: {
-    verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } }
-  }
+  body: { verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } } }
 }
 const named = {
   ...other, parameters: { name: { optional: true } }, body: { ...other.body, filters: { name: { $param: 'name' } } }
@@ -134,8 +128,7 @@ await onEachEngine(t, 'a table that is renamed, dropped, and comes back with ' +
     .error, { code: 'INVALID_VALUE', details: [{ path: '/name' }] }, 'read by the new type')
 })
 
-await onEachEngine(t, 'what a public token does not ' +
-  'see changes no byte', settings, async (t, service) => {
+await onEachEngine(t, 'what a public token does not see changes no byte', settings, async (t, service) => {
   const { sql } = service
   const calls: Array<[string, object, string?]> = [
     ['find', { name: 'a' }], ['find', { name: 'b' }], ['other', {}], ['other', { id: 2 }], ['other', { id: 'x' }],
@@ -168,33 +161,25 @@ const hiding = [
     name: 'narrow',
     sha256: hashToken('narrow'),
     permissions: ['select' as const],
-    databases: {
-      shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } }
-    }
+    databases: { shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } } }
   },
   { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const], databases: { shop: ['things'] } },
   { name: 'all', sha256: hashToken('all'), permissions: ['select' as const], databases: { shop: ['things'] } }
 ]
 const misnamed = {
   ...member,
-  body: {
-    ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } }
-  }
+  body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } } }
 }
 const later = {
   ...member,
-  body: {
-    ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } }
-  }
+  body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } } }
 }
 const turned = {
   ...member,
   parameters: { id: { optional: true } },
   body: {
     ...member.body,
-    include: {
-      twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
-    }
+    include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } }
   }
 }
 
@@ -241,9 +226,7 @@ const asFront = {
   as: 'front',
   body: {
     ...turned.body,
-    include: {
-      twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } }
-    }
+    include: { twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } } }
   }
 }
 await onEachEngine(t, 'with the rights of a role, a member that would have another form is a broken definition', {
@@ -251,9 +234,7 @@ await onEachEngine(t, 'with the rights of a role, a member that would have anoth
   tokens: [{ ...tokens[0], requests: '*' } as never],
   options: {
     roles: { front: { ...roles.front, databases: { shop: ['things'] } } },
-    requests: {
-      turned: { ...turned, as: 'front' }, asFront
-    }
+    requests: { turned: { ...turned, as: 'front' }, asFront }
   }
 }, async (t, service) => {
   for (let count = 0; count < 2; count++) {
@@ -283,9 +264,7 @@ const emptied = {
   list: {
     ...find,
     ...name,
-    body: {
-      verb: 'update' as const, filters: {}, key: ['id'], data: [{ id: 1, name: { $param: 'name' } }]
-    }
+    body: { verb: 'update' as const, filters: {}, key: ['id'], data: [{ id: 1, name: { $param: 'name' } }] }
   }
 }
 await onEachEngine(t, 'a request fits if it does with all its parameters, and its members have one form', {
@@ -297,9 +276,7 @@ await onEachEngine(t, 'a request fits if it does with all its parameters, and it
   ],
   tokens: [{ ...tokens[0], requests: '*' } as never],
   options: {
-    roles: {
-      front: { ...roles.front, permissions: ['select', 'insert', 'update'], databases: { shop: ['things'] } }
-    },
+    roles: { front: { ...roles.front, permissions: ['select', 'insert', 'update'], databases: { shop: ['things'] } } },
     requests: { ...emptied, turned: { ...turned, as: 'front' } }
   }
 }, async (t, service) => {

@@ -116,9 +116,7 @@ await onEachEngine(t, 'a call has the plan of its body with the values in place'
 }, async (t, service) => {
   const outcomes = new Map<string, number>()
   for (const table of await describeTables(service)) {
-    countOutcomes(
-      table, service.engine === 'sqlite' ? 150 : 40, outcomes
-    )
+    countOutcomes(table, service.engine === 'sqlite' ? 150 : 40, outcomes)
   }
   t.comment([...outcomes].join(' '))
   t.ok((outcomes.get('bound') ?? 0) > 100 && (outcomes.get('refused') ?? 0) > 10, [...outcomes].join(' '))

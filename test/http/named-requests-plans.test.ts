@@ -38,9 +38,7 @@ const requests = {
   find: on('things', {
     ids: { optional: true },
     name: { optional: true },
-    price: {
-      default: '0.00'
-    },
+    price: { default: '0.00' },
     since: { default: { $now: { days: -36500 } } },
     size: { default: 20 },
     after: { default: null }
@@ -54,16 +52,12 @@ const requests = {
       id: { $in: p('ids') },
       name: { $contains: p('name') },
       price: { $gte: p('price') },
-      $or: [
-        { made: { $gte: p('since') } }, { made: null }
-      ]
+      $or: [{ made: { $gte: p('since') } }, { made: null }]
     }
   }),
   skip: on('things', { size: {}, from: {} }, {
     verb: 'select',
-    columns: [
-      'id'
-    ],
+    columns: ['id'],
     orderBy: 'id',
     limit: p('size'),
     offset: p('from'),
@@ -73,9 +67,7 @@ const requests = {
     verb: 'select',
     columns: ['id'],
     orderBy: 'id',
-    include: {
-      things: { columns: ['id'], orderBy: 'id DESC', limit: p('most') }
-    }
+    include: { things: { columns: ['id'], orderBy: 'id DESC', limit: p('most') } }
   }),
   add: on('things', { name: {}, price: { optional: true }, doc: { default: null } }, {
     verb: 'insert',
@@ -95,9 +87,7 @@ const requests = {
         verb: 'select',
         columns: ['name', 'owner'],
         filters: { id: { $ref: '/0/id' } },
-        limit: p(
-          'size'
-        )
+        limit: p('size')
       },
       { table: 'things', verb: 'select', columns: ['id'], filters: { name: { $in: [p('name'), 'a'] } } }
     ]
@@ -112,9 +102,7 @@ const requests = {
   ),
   own_members: on('owners', { name: { optional: true } }, {
     verb: 'select',
-    columns: [
-      'id'
-    ],
+    columns: ['id'],
     include: { things: { columns: ['id'], orderBy: 'id', filters: { name: p('name') } } }
   }, 'ofTenant'),
   many: on('things', Object.fromEntries(letters.map((name) => [name, { optional: true }])), {

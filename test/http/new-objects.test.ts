@@ -23,9 +23,7 @@ const KEYS = {
 await onEachEngine(t, 'what was created a ' +
   'second ago can be used', { schema: { mysql: schema, sqlite: schema } }, async (t, { post, sql, engine, server }) => {
   for (const [name, [table, body]] of Object.entries(KEYS)) {
-    t.equal(
-      (await post(table, body)).json.error.code, 'NOT_SUPPORTED', `${name} is missing`
-    )
+    t.equal((await post(table, body)).json.error.code, 'NOT_SUPPORTED', `${name} is missing`)
   }
   for (const statement of [
     'create table later (id int not null primary key, old_id int, foreign key (old_id) references old (id))',
@@ -118,9 +116,7 @@ const REPLACED: Record<string, readonly [changes: readonly string[], body: objec
     ['create unique index by_a on parts (a)'],
     { verb: 'select', include: { parts: { on: { id: 'a' } } }, groupBy: [{ n: { parts: 'a' } }] }
   ],
-  'operators of a type that had none': [
-    becomes('s', 'json'), { verb: 'select', filters: { s: { $at: { '$.a': 1 } } } }
-  ]
+  'operators of a type that had none': [becomes('s', 'json'), { verb: 'select', filters: { s: { $at: { '$.a': 1 } } } }]
 }
 
 const partsOf = ['create table parts (id int not null primary key, a int null)', 'create index a on parts (a)']

@@ -44,9 +44,7 @@ function expectedRow (base: string, offset: Offset): Record<string, unknown> {
   return normal({
     d: text.slice(0, 10),
     t: text.slice(11, 23),
-    dt: text.slice(
-      0, 19
-    ),
+    dt: text.slice(0, 19),
     dt3: text.slice(0, 23),
     ts: `${text.slice(0, 19)}Z`,
     ts2: `${text.slice(0, 22)}Z`,
@@ -133,9 +131,7 @@ await test('inserts, lists, updates and upserts store the present time moved by 
   t.equal(new Set(list.map(({ base }) => base)).size, 1, 'a list has one moment')
 
   for (const [index, now] of wanted.entries()) {
-    await post('moments', {
-      verb: 'insert', data: givenRow(1000 + index, now)
-    })
+    await post('moments', { verb: 'insert', data: givenRow(1000 + index, now) })
   }
   matches(await rowsOf(service, { $between: [1000, 1999] }), 'one row')
 
@@ -364,9 +360,7 @@ await test('operations and their references work with the present time', async (
     {
       table: 'moments',
       verb: 'update',
-      filters: {
-        dt: { $ref: '/1/rows/0/dt' }
-      },
+      filters: { dt: { $ref: '/1/rows/0/dt' } },
       data: { ts: { $now: { hours: 1 } } },
       returning: ['id']
     }
@@ -395,9 +389,7 @@ await test('a column with a rule of the grant cannot get the present time, which
   for (const rule of [{ $now: true }, { $gte: { $now: { days: -1 } } }, [{ $now: true }]]) {
     t.throws(() => resolveSettings({
       databases: { shop: { url: 'sqlite:x.db' } },
-      tokens: [
-        { ...ruled, databases: { shop: { moments: { rows: { dt: rule } } } } }
-      ]
+      tokens: [{ ...ruled, databases: { shop: { moments: { rows: { dt: rule } } } } }]
     }), ConfigError, JSON.stringify(rule))
   }
 })
@@ -412,9 +404,7 @@ await test('requests with different offsets are one statement each, whose ' +
   statements()
   const before = await built()
   for (const now of [true, { days: -7 }, { years: 1, seconds: 5 }]) {
-    await post('moments', {
-      verb: 'select', filters: { dt: { $gt: { $now: now } } }
-    })
+    await post('moments', { verb: 'select', filters: { dt: { $gt: { $now: now } } } })
   }
   t.equal(statements().length, 3)
   t.equal(await built(), before)

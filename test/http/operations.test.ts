@@ -14,9 +14,7 @@ const tokens = [
     name: 'reader',
     sha256: hashToken(READER),
     permissions: ['select' as const],
-    databases: {
-      shop: ['orders', 'absent', 'missing']
-    }
+    databases: { shop: ['orders', 'absent', 'missing'] }
   },
   { name: 'writer', sha256: hashToken(WRITER), permissions: ['update' as const, 'delete' as const, 'insert' as const] }
 ]
@@ -48,9 +46,7 @@ await test('operations run in their order, and a reference takes a value of an e
     {
       table: 'order_items',
       verb: 'insert',
-      data: {
-        order_id: { $ref: '/1/id' }, line: 1, product_sku: 'MUG-1', price: '7.50'
-      }
+      data: { order_id: { $ref: '/1/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' }
     },
     { table: 'order_items', verb: 'select', filters: { order_id: { $ref: '/1/id' } }, columns: ['line', 'product_sku'] }
   ])
@@ -74,16 +70,12 @@ await test('all of them happen or none', async (t, service) => {
     {
       table: 'order_items',
       verb: 'insert',
-      data: {
-        order_id: { $ref: '/0/id' }, line: 1, product_sku: 'MUG-1', price: '7.50'
-      }
+      data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'MUG-1', price: '7.50' }
     },
     {
       table: 'order_items',
       verb: 'insert',
-      data: {
-        order_id: { $ref: '/0/id' }, line: 1, product_sku: 'CUP-1', price: '5.00'
-      }
+      data: { order_id: { $ref: '/0/id' }, line: 1, product_sku: 'CUP-1', price: '5.00' }
     }
   ])
   isRefusal(t, refused, { status: 409, code: 'UNIQUE_VIOLATION', why: 'the same line twice' })
@@ -123,9 +115,7 @@ await test('every error names its operation', async (t, service) => {
     const answer = await operate([insertOrder, operation])
     isRefusal(t, answer, { status, code, why: JSON.stringify(operation) })
     for (const detail of answer.json.error.details) {
-      t.ok(
-        detail.path.startsWith(path), `${detail.path} begins with ${path}`
-      )
+      t.ok(detail.path.startsWith(path), `${detail.path} begins with ${path}`)
     }
     t.not(answer.json.error.details.length, 0)
   }
@@ -158,9 +148,7 @@ await test('the fields of the body have their types and bounds', async (t, { ope
     ]
   ]
   for (const [body, path, message] of messages) {
-    t.match((await operate(body)).json.error, {
-      code: 'INVALID_BODY', message, details: [{ path }]
-    })
+    t.match((await operate(body)).json.error, { code: 'INVALID_BODY', message, details: [{ path }] })
   }
   isRefusal(t, await operate('[]'), { status: 400, code: 'INVALID_BODY', why: 'no object' })
   isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1.5}]}'), {
@@ -424,9 +412,7 @@ await test('a list of rows may refer to earlier results', async (t, service) => 
   ])
   t.match(json, {
     success: true,
-    data: {
-      results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }]
-    }
+    data: { results: [{ inserted: 2, updated: 0, unchanged: 0 }, { inserted: 1, id: 3 }, { inserted: 2 }] }
   })
   t.match(await sql('select line, product_sku from order_items where order_id = 3 order by line'), [
     { line: 1, product_sku: 'A' }, { line: 2, product_sku: 'B' }
@@ -454,9 +440,7 @@ await testLimited('what a write asks for besides holds in an operation', async (
     {
       table: 'orders',
       verb: 'update',
-      filters: {
-        id: { $ref: '/0/rows/1/id' }
-      },
+      filters: { id: { $ref: '/0/rows/1/id' } },
       data: { customer_id: { $ref: '/0/rows/0/customer_id' } },
       returning: '*',
       expect: 1
@@ -493,9 +477,7 @@ await test('a reference of 200,000 steps finds nothing', async (t, { operate }) 
   ])
   isRefusal(t, await refer(`/0${'/rows'.repeat(200_000)}`), { status: 400, code: 'INVALID_VALUE', why: 'many steps' })
   for (const pointer of [`/0${'/rows'.repeat(200_000)}~`, '/0/a~2b', '/0/~']) {
-    isRefusal(t, await refer(pointer), {
-      status: 400, code: 'INVALID_BODY', why: pointer.slice(-10)
-    })
+    isRefusal(t, await refer(pointer), { status: 400, code: 'INVALID_BODY', why: pointer.slice(-10) })
   }
   isRefusal(t, await refer('/0/a~1b\n~0'), { status: 400, code: 'INVALID_VALUE', why: 'escapes and a line feed' })
 }, ['sqlite'])

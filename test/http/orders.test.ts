@@ -71,17 +71,13 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
         columns: undefined,
         groupBy: [{ month: { $month: 'due' } }],
         aggregates: n,
-        orderBy: [
-          { month: 'ASC NULLS LAST' }
-        ]
+        orderBy: [{ month: 'ASC NULLS LAST' }]
       },
       ['2026-01', null]
     ],
     ['tasks', {
       columns: undefined,
-      groupBy: [
-        { owner: { owner: 'name' } }
-      ],
+      groupBy: [{ owner: { owner: 'name' } }],
       include: { owner: { table: 'owners' } },
       orderBy: 'owner ASC NULLS LAST'
     }, ['a', 'b', null]],
@@ -121,9 +117,7 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
     )
   }
   for (const orderBy of ['due', 'due ASC NULLS FIRST', 'due DESC NULLS LAST']) {
-    t.ok(
-      await read(orderBy) <= 12, `an index has the order ${orderBy}`
-    )
+    t.ok(await read(orderBy) <= 12, `an index has the order ${orderBy}`)
   }
   t.ok(await read('due ASC NULLS LAST') >= ROWS, 'the other one sorts every row')
 })
@@ -139,9 +133,7 @@ const regions = (engine: EngineName): string[] => [
   'insert into parts values (1, 1), (2, 2), (3, 2)', 'create table books (id integer not null primary ' +
     'key, order_id int)', 'create index by_book on books (order_id)', 'insert into books values (1, 1), (1 + 1, 2)',
   ...engine === 'sqlite'
-    ? [
-        'create index by_customer on orders (customer_id)', 'create index by_land on customers (land_id)'
-      ]
+    ? ['create index by_customer on orders (customer_id)', 'create index by_land on customers (land_id)']
     : []
 ]
 const SELLER = 'token-of-a-seller-that-sees-little-0123456789'

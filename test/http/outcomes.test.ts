@@ -45,9 +45,7 @@ await onEachEngine(t, 'outcomes', { schema, tokens }, async (t, { url, engine, p
       updated: 2,
       unchanged: 2,
       id: null,
-      outcomes: [
-        'inserted', 'unchanged', 'updated', 'unchanged', 'updated'
-      ],
+      outcomes: ['inserted', 'unchanged', 'updated', 'unchanged', 'updated'],
       dryRun: true
     })
     t.same(await of({ sku: 'A', price: 1 }), ['unchanged'])
@@ -136,9 +134,7 @@ await onEachEngine(t, 'outcomes', { schema, tokens }, async (t, { url, engine, p
   const { post: anew } = await startService(t, url, {})
   const { json } = await anew('watched', {
     verb: 'insert',
-    data: [
-      { sku: 'A', n: 1 }, { sku: 'B', n: 1 }
-    ],
+    data: [{ sku: 'A', n: 1 }, { sku: 'B', n: 1 }],
     onConflict: { key: ['sku'] },
     outcomes: true,
     dryRun: true

@@ -106,8 +106,7 @@ await test('rows that are there all the time come once, whatever is inserted and
     const actual = await readAll(service, {
       table: table.name,
       orderBy: toOrderBy(order),
-      limit: 1 +
-      random(3)
+      limit: 1 + random(3)
     }, async () => {
       await insert()
       const leaving = (await selectAll('')).filter((row) => !staying.has(row))
@@ -120,9 +119,7 @@ await test('rows that are there all the time come once, whatever is inserted and
     ]
     const expected = (await selectAll(toOrderBy(whole))).filter((row) => staying.has(row))
     if (actual.filter((row) => staying.has(row)).join() !== expected.join()) {
-      wrong.push({
-        sql: table.sql, order, expected, actual
-      })
+      wrong.push({ sql: table.sql, order, expected, actual })
     }
   }
   t.same(wrong.slice(0, 2), [], `seed ${seed}`)

@@ -167,9 +167,7 @@ await test('after, offset and total are refused as the ' +
     ['"after": {"id": 99999999999999999999}', 'INVALID_VALUE', '/after/id'],
     ['"offset": 100001', 'INVALID_BODY', '/offset'], ['"total": 1e400', 'INVALID_BODY', '/total']
   ] as const) {
-    t.match(
-      (await post('events', `{"verb": "select", ${fields}}`)).json.error, { code, details: [{ path }] }, fields
-    )
+    t.match((await post('events', `{"verb": "select", ${fields}}`)).json.error, { code, details: [{ path }] }, fields)
   }
   if (engine !== 'sqlite') {
     for (const column of ['labels', 'doc', 'place']) {
@@ -480,8 +478,7 @@ const nullableKeys = [
 ]
 
 await onEachEngine(t, 'NULL in a primary key: no page leaves a row out', {
-  schema: () =>
-    nullableKeys,
+  schema: () => nullableKeys,
   only: ['sqlite']
 }, async (t, { post }) => {
   const walk = async (table: string, orderBy: string, limit: number): Promise<Array<number | string>> => {

@@ -124,9 +124,7 @@ await onEachEngine(t as Test, 'orders by a path', { schema, tokens }, async (t, 
     t.same(await listed(include([{ meta: { '$.n[last]': 'DESC' } }])), [[1, 2], [5, 4], []])
     t.same(await listed(include([{ meta: { '$.n[last]': 'ASC NULLS LAST' } }])), [[2, 1], [5, 4], []])
     if (engine !== 'mariadb') {
-      t.same(await listed(include([{ meta: { '$.n[last]': 'DESC' } }], 'seen_parts')), [
-        [1, 2], [5, 4], []
-      ])
+      t.same(await listed(include([{ meta: { '$.n[last]': 'DESC' } }], 'seen_parts')), [[1, 2], [5, 4], []])
     }
     const one = {
       columns: ['id'],
@@ -170,9 +168,7 @@ await onEachEngine(t as Test, 'orders by a path', { schema, tokens }, async (t, 
     t.same(pages, DOCUMENTS.toSorted((one, other) => other.rank - one.rank || other.id - one.id).map(({ id }) => id))
     const total = await post('docs', {
       verb: 'select',
-      columns: [
-        'id'
-      ],
+      columns: ['id'],
       orderBy: by('ASC'),
       limit: 1,
       total: true,

@@ -53,9 +53,7 @@ await test('If-None-Match with the tag makes it 304 without a body, after the st
     t.match(answer, {
       status: 304,
       text: '',
-      headers: {
-        etag: tag, 'cache-control': 'private, no-cache', 'accept-query': 'application/json'
-      }
+      headers: { etag: tag, 'cache-control': 'private, no-cache', 'accept-query': 'application/json' }
     }, known)
     t.equal(service.statements().length, 1, 'it saves bytes, not the database')
   }
@@ -152,9 +150,7 @@ await test('a stream has no tag, and a key is ignored', async (t, service) => {
   })
   t.match(stream, {
     statusCode: 200,
-    headers: {
-      'content-type': /ndjson/, 'accept-query': 'application/json', 'cache-control': 'no-store'
-    }
+    headers: { 'content-type': /ndjson/, 'accept-query': 'application/json', 'cache-control': 'no-store' }
   })
   t.notOk('etag' in stream.headers)
   t.match(await query(service, { filters: { id: 1 } }, { 'idempotency-key': '' }), { status: 200 })

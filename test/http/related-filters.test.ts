@@ -119,9 +119,7 @@ await test('rows are selected by the rows that are related to them', async (t, {
   t.same((await select({ $some: A }, { expect: 3 })).error.code, 'EXPECTATION_FAILED')
   const groups = await post('orders', {
     verb: 'select',
-    filters: {
-      $some: A
-    },
+    filters: { $some: A },
     groupBy: ['customer_id'],
     aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } },
     having: { n: { $gt: 1 } }
@@ -181,16 +179,12 @@ await test('members have filters by related rows, and rows can be sorted by ' +
       items: {
         table: 'order_items',
         columns: ['line'],
-        filters: {
-          $some: { orders: { filters: { $some: { payments: { on } } } } }
-        }
+        filters: { $some: { orders: { filters: { $some: { payments: { on } } } } } }
       },
       n: {
         table: 'order_items',
         filters: { $some: { orders: { filters: { customer_id: 1 } } } },
-        aggregates: {
-          n: { $count: '*' }
-        }
+        aggregates: { n: { $count: '*' } }
       }
     }
   })
@@ -207,9 +201,7 @@ await test('members have filters by related rows, and rows can be sorted by ' +
   }
   const sums = {
     table: 'order_items',
-    aggregates: {
-      q: { $sum: 'quantity' }, sku: { $max: 'sku' }, b: { $count: '*', filters: { sku: 'B' } }
-    }
+    aggregates: { q: { $sum: 'quantity' }, sku: { $max: 'sku' }, b: { $count: '*', filters: { sku: 'B' } } }
   }
   const ofFirst = {
     table: 'order_items',
@@ -250,9 +242,7 @@ await test('members have filters by related rows, and rows can be sorted by ' +
 await test('a column that is really called like a column of a member goes first', async (t, { post }) => {
   const include = {
     up: { table: 't1', on: { t1_id: 'id' }, columns: ['id'] },
-    down: {
-      table: 't1', on: { id: 't1_id' }, columns: ['id']
-    }
+    down: { table: 't1', on: { id: 't1_id' }, columns: ['id'] }
   }
   const ids = async (body: object): Promise<unknown> =>
     (await post('t1', { verb: 'select', columns: ['id'], ...body })).json.data?.rows.map(({ id }: { id: number }) => id)
@@ -268,9 +258,7 @@ await test('a column that is really called like a column of a member goes first'
   )
   t.same(await ids({
     orderBy: 'id',
-    filters: {
-      $some: { t1: { on: { t1_id: 'id' }, filters: { $some: { t1: { on: { t1_id: 'id' } } } } } }
-    }
+    filters: { $some: { t1: { on: { t1_id: 'id' }, filters: { $some: { t1: { on: { t1_id: 'id' } } } } } } }
   }), [3])
 })
 
@@ -375,9 +363,7 @@ await onEachEngine(t, 'an update and a delete change the rows that their filters
     {
       table: 'items',
       verb: 'update',
-      filters: {
-        $none: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } }
-      },
+      filters: { $none: { orders: { filters: { status: { $ref: '/0/rows/0/status' } } } } },
       data: { sku: 'C' },
       expect: 3
     }

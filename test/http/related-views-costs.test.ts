@@ -156,8 +156,6 @@ await onEachEngine(t, 'values that are too many or too long for a statement are 
     columns: ['id'],
     limit: 1,
     orderBy: 'same.n DESC, id',
-    include: {
-      same: { table: 'wide', on: { id: 'id' }, filters: some, aggregates: { n: { $count: '*' } } }
-    }
+    include: { same: { table: 'wide', on: { id: 'id' }, filters: some, aggregates: { n: { $count: '*' } } } }
   })).json.data?.rows, [{ id: 0, same: { n: 1 } }], 'and of what orders rows')
 })

@@ -8,9 +8,7 @@ const schema: Schema = (engine: EngineName) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
   const [coarse, fine] = engine === 'sqlite'
     ? ['collate nocase', '']
-    : [
-        'character set latin1 collate latin1_swedish_ci', 'character set latin1 collate latin1_bin'
-      ]
+    : ['character set latin1 collate latin1_swedish_ci', 'character set latin1 collate latin1_bin']
   return [
     `create table customers (id ${id}, code varchar(10) ${coarse}, exact varchar(10) ${fine}, day date, price decimal(8,2))`,
     `create table orders (id ${id}, customer_id int, code varchar(10) ${coarse}, exact varchar(10) ${fine}, day date, price decimal(8,2), total int not null, foreign key (customer_id) references customers (id))`,
@@ -76,9 +74,7 @@ await test('members of the rows of a view, and of rows that have them', async (t
   t.same(await membersOf(service, t, sold({
     include: {
       items: { on: { id: 'order_id' }, columns: ['sku'] },
-      customer: {
-        table: 'customers', on: { customer_id: 'id' }, columns: ['code']
-      }
+      customer: { table: 'customers', on: { customer_id: 'id' }, columns: ['code'] }
     }
   })), [
     [{ id: 1, items: [{ sku: 'A' }, { sku: 'B' }], customer: { code: 'a' } }, {
@@ -238,9 +234,7 @@ await test('a view in operations, in streams of what it selects, and in a ' +
       table: 'customers',
       verb: 'select',
       columns: ['id'],
-      filters: {
-        $some: { sold: { on, filters: { id: { $ref: '/0/rows/0/id' } } } }
-      },
+      filters: { $some: { sold: { on, filters: { id: { $ref: '/0/rows/0/id' } } } } },
       include: { sold: { on, columns: ['id'], filters: { total: { $ref: '/0/rows/0/total' } } } }
     }
   ])

@@ -241,9 +241,7 @@ for (const engine of await engines()) {
     t.test('any other error of a replica is returned without a retry on the primary', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) {
-        await query(
-          'create view slow as select id, sleep(3) as slept from items'
-        )
+        await query('create view slow as select id, sleep(3) as slept from items')
       }
       const proxy = await createProxy(pair.primary.url)
       t.teardown(() => proxy.close())
@@ -257,9 +255,7 @@ for (const engine of await engines()) {
     t.test('a table that the primary does not have either is refused as usual', async (t) => {
       const pair = await databases(t, engine)
       for (const { query } of [pair.primary, pair.replica]) {
-        await query(
-          'create table gone (id int not null primary key)'
-        )
+        await query('create table gone (id int not null primary key)')
       }
       const { post } = await start(t, pair)
       for (const { query } of [pair.primary, pair.replica]) {
@@ -293,9 +289,7 @@ for (const engine of await engines()) {
         (await post('items', readName, { headers })).json.data.rows[0].name
       t.equal(await nameOf(), 'replica')
       for (const value of ['primary', 'PRIMARY']) {
-        t.equal(
-          await nameOf({ 'Row-Query-Consistency': value }), 'primary', value
-        )
+        t.equal(await nameOf({ 'Row-Query-Consistency': value }), 'primary', value)
       }
       t.equal((await post('items', { verb: 'update', data: { name: 'new' }, filters: { id: 1 } })).status, 200)
       t.equal(await nameOf(primaryOnly.headers), 'new', 'its own write')
@@ -328,9 +322,7 @@ await onEachEngine(t, 'Row-Query-Consistency is allowed with select only, with o
     database: 'shop' as const,
     table: 'customers' as const,
     body: select as { verb: 'select' },
-    grant: {
-      permissions: ['select' as const]
-    }
+    grant: { permissions: ['select' as const] }
   }
   await t.rejects(server.rows.execute({ ...asked, consistency: 'replica' as 'primary' }), { code: 'INVALID_BODY' })
   t.match(await server.rows.execute({ ...asked, consistency: 'primary' }), { count: 4 })
@@ -374,14 +366,10 @@ for (const engine of await engines()) {
       t.equal((await post('items', insert(5))).status, 200, 'the first again')
       await closeHost(proxies[0])
       for (const body of [select, insert(6)]) {
-        isRefusal(t, await post('items', body), {
-          status: 503, code: 'DATABASE_UNAVAILABLE', why: 'none is left'
-        })
+        isRefusal(t, await post('items', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'none is left' })
       }
       for (const index of [0, 1, 2]) {
-        proxies[index] = await createProxy(
-          database.url, Number(new URL((proxies[index] as Proxy).url).port)
-        )
+        proxies[index] = await createProxy(database.url, Number(new URL((proxies[index] as Proxy).url).port))
       }
       t.equal((await post('items', insert(6))).status, 200, 'whichever')
       t.match(await database.query('select count(*) as count from items'), [{ count: 6 }])
@@ -412,9 +400,7 @@ for (const engine of await engines()) {
       const before = count().reduce((sum, each) => sum + each)
       const clock = stoppedDurations(t as Test)
       for (let each = 0; each < 20; each++) {
-        isRefusal(t, await post('items', insert(20)), {
-          status: 503, code: 'DATABASE_UNAVAILABLE', why: 'read-only'
-        })
+        isRefusal(t, await post('items', insert(20)), { status: 503, code: 'DATABASE_UNAVAILABLE', why: 'read-only' })
       }
       t.equal((await post('items', select)).status, 200, 'selects succeed')
       t.ok(count().reduce((sum, each) => sum + each) - before < 20, 'not every write tries all hosts')

@@ -199,9 +199,7 @@ t.test('in a host app the request log is off by default; if it is on, refusals o
     await app.inject({ method: 'POST', url: '/api/shop/customers', headers: { 'x-stop': '1', 'x-request-id': 'mine' } })
     const [, line] = read(log)
     if (requestLog === true) {
-      t.match(line, {
-        level: 30, msg: 'request', requestId: 'mine', status: 403, database: 'shop', ms: Number
-      })
+      t.match(line, { level: 30, msg: 'request', requestId: 'mine', status: 403, database: 'shop', ms: Number })
     }
   }
 })
@@ -232,9 +230,7 @@ t.test('ids do not count requests: none tells how many came before it', async (t
   t.equal(new Set(ids).size, ids.length)
   // 64 of 128 bits differ between two random ids; fewer than 24 do in one of 10^13 pairs
   for (const step of [1, 2, 256]) {
-    t.ok(
-      ids.slice(step).every((id, index) => distance(id, ids[index] as string) >= 24), `${step} requests later`
-    )
+    t.ok(ids.slice(step).every((id, index) => distance(id, ids[index] as string) >= 24), `${step} requests later`)
   }
 })
 

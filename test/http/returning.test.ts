@@ -18,9 +18,7 @@ const tokens = [
   {
     name: 'writes',
     sha256: hashToken('token-that-writes-0123456789-0123456789'),
-    permissions: [
-      'insert' as const, 'update' as const, 'delete' as const
-    ]
+    permissions: ['insert' as const, 'update' as const, 'delete' as const]
   },
   { name: 'reads', sha256: hashToken('token-that-reads-0123456789-0123456789'), permissions: ['select' as const] }
 ]
@@ -37,9 +35,7 @@ await testShop('an insert returns the row as it is stored, with its defaults and
   t.equal(status, 200)
   t.strictSame(json, {
     success: true,
-    data: {
-      rows: [{ login: 'NEW@EXAMPLE.COM', id: 5, status: 'new', credit: '0.00', note: null }], inserted: 1, id: 5
-    }
+    data: { rows: [{ login: 'NEW@EXAMPLE.COM', id: 5, status: 'new', credit: '0.00', note: null }], inserted: 1, id: 5 }
   })
   const all = await post('products', { verb: 'insert', data: { sku: 'PEN-1', name: 'Pen', price: 1 }, returning: '*' })
   t.strictSame(all.json.data, {
@@ -187,9 +183,7 @@ await testKeys('an update that changes the key returns the rows under their new 
   })).json.data, { rows: [{ code: 'NEW' }], updated: 1 }, 'another case of the same key')
   t.same((await post('binaries', {
     verb: 'update', data: { word: 'y' }, filters: { at: '2026-01-02T03:04:05.678' }, returning: '*'
-  })).json.data, {
-    rows: [{ id: 'AP8AAA==', at: '2026-01-02T03:04:05.678', word: 'y' }], updated: 1
-  })
+  })).json.data, { rows: [{ id: 'AP8AAA==', at: '2026-01-02T03:04:05.678', word: 'y' }], updated: 1 })
   t.equal((await sql('select * from codes')).length, 2)
 })
 
@@ -441,9 +435,7 @@ await testShop('errors of the database are those of a plain write, and ' +
     [{ verb: 'delete', filters: { id: { $gte: 1 } } }, 409, 'FOREIGN_KEY_VIOLATION']
   ]
   for (const [body, status, code] of cases) {
-    isRefusal(t, await post('customers', { ...body, returning: '*' }), {
-      status, code, why: JSON.stringify(body)
-    })
+    isRefusal(t, await post('customers', { ...body, returning: '*' }), { status, code, why: JSON.stringify(body) })
   }
   t.same(await sql('select * from customers order by id'), before)
 })
@@ -573,9 +565,7 @@ await testKeys('an upsert returns the rows that were there and the new ones, in 
     returning: ['sku', 'price']
   })
   t.same(json.data, {
-    rows: [
-      { sku: 'zeta', price: '1.00' }, { sku: 'ACME', price: '2.00' }, { sku: 'beta', price: '3.00' }
-    ],
+    rows: [{ sku: 'zeta', price: '1.00' }, { sku: 'ACME', price: '2.00' }, { sku: 'beta', price: '3.00' }],
     inserted: 2,
     updated: 1,
     unchanged: 0,
@@ -635,9 +625,7 @@ await testKeys('rows of an upsert that have no value in the named key, or get an
   t.match((await upsert({ note: 'g' }, undefined)).json.data, { rows: [{ sku: null, note: 'g' }], inserted: 1 })
   const renamed = await upsert([{ sku: 'acme' }, { sku: 'other' }], { sku: 'emca' })
   if (engine === 'sqlite') {
-    isRefusal(t, renamed, {
-      status: 422, code: 'NOT_SUPPORTED', why: 'the row that existed has another key'
-    })
+    isRefusal(t, renamed, { status: 422, code: 'NOT_SUPPORTED', why: 'the row that existed has another key' })
   } else {
     t.same(
       renamed.json.data.rows,
@@ -700,17 +688,13 @@ await testKeys('a list that is refused or only tried changes nothing', async (t,
   t.equal(answer.json.error.details[0].path, '/data/2/sku')
   const tried = await post('stock', {
     verb: 'insert',
-    data: [
-      { sku: 'A' }, { sku: 'acme', price: '1.00' }
-    ],
+    data: [{ sku: 'A' }, { sku: 'acme', price: '1.00' }],
     onConflict: { key: ['sku'] },
     returning: ['sku', 'price'],
     dryRun: true
   })
   t.same(tried.json.data, {
-    rows: [
-      { sku: 'A', price: '1.50' }, { sku: 'ACME', price: '1.00' }
-    ],
+    rows: [{ sku: 'A', price: '1.50' }, { sku: 'ACME', price: '1.00' }],
     inserted: 1,
     updated: 1,
     unchanged: 0,

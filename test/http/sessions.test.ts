@@ -173,9 +173,7 @@ await test('each snapshot is ended once, also behind its answer', async (t, serv
   const { post } = service
   since(service)
   for (let time = 0; time < 3; time++) {
-    t.same((await post('orders', withItems)).json.data.rows[0].items, [
-      { order_id: 1, line: 1 }
-    ])
+    t.same((await post('orders', withItems)).json.data.rows[0].items, [{ order_id: 1, line: 1 }])
   }
   await until('the last one has ended', () => sent(service).at(-1) === 'rollback')
   t.same(since(service).filter((sql) => /^(start transaction|rollback)/.test(sql)).map((sql) => sql.slice(0, 5)), [

@@ -120,9 +120,7 @@ const VIEWS: Situation[] = [
   ['the rows of a view with other names', 'clients', {
     columns: ['id'],
     orderBy: 'id',
-    include: {
-      projects_renamed: { on: { id: 'c_id' }, columns: ['title', 'p_id'], orderBy: 'title' }
-    }
+    include: { projects_renamed: { on: { id: 'c_id' }, columns: ['title', 'p_id'], orderBy: 'title' } }
   }, [[1, [['Bridge', 1], ['Tower', 2]]], [2, [['Canal', 3], ['Dam', 4]]], [3, []]]],
   ['the rows of a view of a view', 'clients', {
     columns: ['id'], orderBy: 'id', include: { seen_again: { ...byClient, columns: ['name'], orderBy: 'name DESC' } }
@@ -139,18 +137,14 @@ const VIEWS: Situation[] = [
     include: {
       a: {
         table: 'all_names',
-        on: {
-          billing_id: 'id'
-        },
+        on: { billing_id: 'id' },
         filters: { name: { $in: ['Acorn', 'Cedar'] } },
         columns: ['name'],
         as: 'object'
       },
       b: {
         table: 'all_names',
-        on: {
-          shipping_id: 'id'
-        },
+        on: { shipping_id: 'id' },
         filters: { name: { $startsWith: 'A' } },
         columns: ['name'],
         orderBy: 'name'
@@ -180,16 +174,12 @@ const VIEWS: Situation[] = [
   ['a view with a subquery in its columns', 'projects', {
     columns: ['id'],
     orderBy: 'id',
-    include: {
-      client: { table: 'clients_busy', on: { client_id: 'id' }, columns: ['name', 'n'], as: 'object' }
-    }
+    include: { client: { table: 'clients_busy', on: { client_id: 'id' }, columns: ['name', 'n'], as: 'object' } }
   }, [[1, ['Acorn', 2]], [2, ['Acorn', 2]], [3, ['Birch', 2]], [4, ['Birch', 2]], [5, null]]],
   ['a view with a case', 'clients', {
     columns: ['id'],
     filters: { id: 1 },
-    include: {
-      kinds: { table: 'projects_kind', ...byClient, columns: ['id', 'kind'], orderBy: 'id' }
-    }
+    include: { kinds: { table: 'projects_kind', ...byClient, columns: ['id', 'kind'], orderBy: 'id' } }
   }, [[1, [[1, 'running'], [2, 'running']]]]],
   [
     'a view with a subquery it reads from', 'clients',
@@ -205,9 +195,7 @@ const VIEWS: Situation[] = [
     columns: ['id'],
     filters: { id: [1, 4] },
     orderBy: 'id',
-    include: {
-      all_names: { on: { id: 'id' }, columns: ['name'], orderBy: 'name' }
-    }
+    include: { all_names: { on: { id: 'id' }, columns: ['name'], orderBy: 'name' } }
   }, [[1, [['Acorn'], ['Ann']]], [4, [['Di']]]]],
   ['the parent and the children of a view with other names', 'projects_renamed', {
     columns: ['title'],
@@ -228,16 +216,12 @@ const VIEWS: Situation[] = [
     columns: ['name'],
     orderBy: 'id',
     limit: 2,
-    include: {
-      sheet: { table: 'sheets_view', on: { id: 'project_id' }, columns: ['code'], as: 'object' }
-    }
+    include: { sheet: { table: 'sheets_view', on: { id: 'project_id' }, columns: ['code'], as: 'object' } }
   }, [['Bridge', ['c']], ['Tower', ['a']]]],
   ['rows with rows of two views', 'projects', {
     columns: ['id'],
     orderBy: 'id',
-    filters: {
-      $some: { workers: { on: { id: 'project_id' } }, invoices_large: { on: { id: 'project_id' } } }
-    }
+    filters: { $some: { workers: { on: { id: 'project_id' } }, invoices_large: { on: { id: 'project_id' } } } }
   }, ids(2, 3, 4)],
   ['rows of a filtered member in a view', 'people', {
     columns: ['name'],
@@ -269,12 +253,9 @@ const ORDERS: Situation[] = [
   ['by a parent of itself', 'nodes', {
     columns: ['id'],
     orderBy: 'parent.name, id',
-    include: {
-      parent: { table: 'nodes', on: { parent_id: 'id' }, columns: ['name'] }
-    }
+    include: { parent: { table: 'nodes', on: { parent_id: 'id' }, columns: ['name'] } }
   }, [[1, null], [4, ['left']], [5, ['left']], [2, ['root']], [3, ['root']]]],
-  ['the first of each list by one to ' +
-    'one, as an object', 'factories', {
+  ['the first of each list by one to one, as an object', 'factories', {
     columns: ['name'],
     orderBy: 'id',
     include: {
@@ -296,9 +277,7 @@ const ORDERS: Situation[] = [
       watched: {
         columns: ['process_id'],
         orderBy: 'process.name, process_id',
-        include: {
-          process: { table: 'processes', columns: ['name'], filters: { category_id: 1 } }
-        }
+        include: { process: { table: 'processes', columns: ['name'], filters: { category_id: 1 } } }
       }
     }
   }, [['John', [[2, null], [4, ['B2']]]], ['Pete', [[5, null], [6, null], [3, ['B1']]]]]]
@@ -383,9 +362,7 @@ const REST: Situation[] = [
   ['NULL last, in a list of members', 'nodes', {
     columns: ['id'],
     filters: { id: 2 },
-    include: {
-      children: { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'], orderBy: 'name DESC NULLS LAST' }
-    }
+    include: { children: { table: 'nodes', on: { id: 'parent_id' }, columns: ['id'], orderBy: 'name DESC NULLS LAST' } }
   }, [[2, [[5], [4]]]]],
   ['a text that is longer than its column', ...named({ $eq: 'a name of more than twenty characters' })],
   ['other texts than one that is longer', ...named({ $ne: 'a name of more than twenty characters' }, 1, 2, 3, 4, 5)],
@@ -416,16 +393,12 @@ const MORE: Situation[] = [
     verb: 'update',
     key: ['id'],
     filters: {},
-    data: [
-      { id: 1, name: $default, sep: 9 }, { id: 2, name: 'x', sep: $default }
-    ],
+    data: [{ id: 1, name: $default, sep: 9 }, { id: 2, name: 'x', sep: $default }],
     ...shown
   }, [[1, 'Default', 9], [2, 'x', 1]]],
   ['a default in an upsert', 'complex', {
     verb: 'insert',
-    data: [
-      { id: 3, name: 'new' }, { id: 9, name: 'newer' }
-    ],
+    data: [{ id: 3, name: 'new' }, { id: 9, name: 'newer' }],
     onConflict: { key: ['id'], set: { sep: $default } },
     ...shown
   }, [[3, 'Three', 1], [9, 'newer', 1]]],

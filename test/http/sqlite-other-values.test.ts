@@ -36,9 +36,7 @@ const columns: readonly Other[] = [
   },
   {
     type: 'uuid collate nocase',
-    own: [
-      "'a'", "'B'"
-    ],
+    own: ["'a'", "'B'"],
     low: 'a',
     high: 'B',
     others: ["'12345678901234567890123456789012'", "x'61'"],
@@ -50,18 +48,14 @@ const columns: readonly Other[] = [
     own: ["'2020-01-02'", "'2030-01-02'"],
     low: '2020-01-02',
     high: '2030-01-02',
-    others: [
-      ...TIMES, "'2026-11-20T00:00:00'", "'2026-11-20 00:00:00'", "'20261120'", "'2026-11-2'"
-    ]
+    others: [...TIMES, "'2026-11-20T00:00:00'", "'2026-11-20 00:00:00'", "'20261120'", "'2026-11-2'"]
   },
   {
     type: 'time',
     own: ["'-10:15:00'", "'810:15:00.25'"],
     low: '-10:15:00',
     high: '810:15:00.25',
-    others: [
-      ...TIMES, "'10:15'", "'9:15:00'", "'10:15:00.'", "'10:15:00.5Z'", "'10:15:00+02:00'"
-    ]
+    others: [...TIMES, "'10:15'", "'9:15:00'", "'10:15:00.'", "'10:15:00.5Z'", "'10:15:00+02:00'"]
   },
   {
     type: 'datetime',
@@ -142,9 +136,7 @@ await onEachEngine(t, 'other values', { schema, only: ['sqlite'] }, async (t, se
   await t.test('a value of another class or notation passes no comparison, as NULL', async (t) => {
     for (const { type, table, filters, all } of eachColumn) {
       for (const [filter, ids] of filters) {
-        t.same(
-          await idsOf(service, table, filter), ids, `${type} ${JSON.stringify(filter)}`
-        )
+        t.same(await idsOf(service, table, filter), ids, `${type} ${JSON.stringify(filter)}`)
       }
       t.same(
         await idsOf(service, table, { v: { $null: false } }), all.filter((id) => id !== 3), `${type}: it is not NULL`
@@ -168,9 +160,7 @@ await onEachEngine(t, 'other values', { schema, only: ['sqlite'] }, async (t, se
         t.same(await select({
           include: {
             them: { ...member, columns: ['id'], orderBy: 'id' },
-            n: {
-              table, filters: filter, ...related, aggregates: { n: { $count: '*' } }
-            }
+            n: { table, filters: filter, ...related, aggregates: { n: { $count: '*' } } }
           }
         }), [{ id: 1, them: ids.map((id) => ({ id })), n: { n: ids.length } }], what)
         t.equal((await select({
@@ -390,9 +380,7 @@ await onEachEngine(t, 'infinity, a text that is not UTF-8, and bytes in a JSON c
       socket.write(request({
         start: 'POST /api/shop/plain HTTP/1.1',
         with: [`Accept: ${accept}`],
-        body: JSON.stringify({
-          verb: 'select', columns: [column], filters: { id: 9 }
-        })
+        body: JSON.stringify({ verb: 'select', columns: [column], filters: { id: 9 } })
       }))
       const received = await bytesOf(socket).catch(() => Buffer.alloc(0))
       t.notMatch(String(received), /Infinity|\ufffd|AA==/, `a stream ends before ${value}`)
@@ -416,9 +404,7 @@ await onEachEngine(t, 'a text is checked in the rows of members, and by it no ro
     verb: 'select',
     columns: ['id'],
     orderBy: 'id',
-    include: {
-      uses: { table: 'uses', on: { word: 'word' }, columns: ['id', 'word'] }
-    }
+    include: { uses: { table: 'uses', on: { word: 'word' }, columns: ['id', 'word'] } }
   }
   t.same((await post('words', body)).json.data.rows, [
     { id: 1, uses: [{ id: 1, word: 'a' }] }, { id: 2, uses: [{ id: 2, word: REPLACEMENT }] }

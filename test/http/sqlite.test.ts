@@ -59,9 +59,7 @@ t.test('rows survive a statement that was killed', async (t) => {
   // compares half a million characters at half a million positions
   const slow = {
     verb: 'select',
-    filters: {
-      $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } }))
-    }
+    filters: { $or: Array.from({ length: 50 }, (_, index) => ({ body: { $like: `%${'a'.repeat(900)}${index}` } })) }
   }
   await t.rejects(execute(slow), { code: 'QUERY_TIMEOUT' })
   t.match(await execute({ verb: 'select', columns: ['name'], orderBy: 'id' }), {

@@ -25,9 +25,7 @@ const days = [
 const quoted = (values: readonly string[]): string[] => values.map((value) => `'${value}'`)
 const wholeNumbers = (unsigned: boolean, bits: bigint): string[] => unsigned
   ? ['0', '1', String((1n << bits) - 1n)]
-  : [
-      String(-(1n << (bits - 1n))), '-1', '0', String((1n << (bits - 1n)) - 1n)
-    ]
+  : [String(-(1n << (bits - 1n))), '-1', '0', String((1n << (bits - 1n)) - 1n)]
 
 const onServers: Stored[] = [
   ...['tinyint', 'smallint', 'mediumint', 'int'].flatMap((name, index) => [
@@ -109,8 +107,7 @@ const schema = (engine: EngineName): string[] => [
   ...engine === 'sqlite' ? [] : ["set session sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'"],
   ...on(engine).flatMap(({ declaration, values }, index) => [
     `create table v${index} (id int primary key, v ${declaration}${engine !== 'sqlite' && !declaration.endsWith('null') ? ' null' : ''})`,
-    ...declaration.startsWith('blob') || declaration === 'text' ||
-      declaration.startsWith('json')
+    ...declaration.startsWith('blob') || declaration === 'text' || declaration.startsWith('json')
       ? []
       : [`create index v${index}_v on v${index} (v)`],
     // each value twice, so that pages also begin between equal ones

@@ -34,15 +34,12 @@ const declare = (engine: EngineName, columns: readonly TypedColumn[], group: num
   `create table g${group} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`
 
 await onEachEngine(t, 'streams have the values of every type', {
-  schema: (engine) =>
-    groupsOf(engine).map((columns, group) => declare(engine, columns, group))
+  schema: (engine) => groupsOf(engine).map((columns, group) => declare(engine, columns, group))
 }, async (t, { engine, server, post }) => {
   const stream = async (table: string, accept: string): Promise<string> => (await server.app.inject({
     method: 'POST',
     url: `/api/shop/${table}`,
-    headers: {
-      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept
-    },
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
     payload: '{"verb":"select","orderBy":"id"}'
   })).body
   const all: Array<{ readonly csv: string, readonly rows: ReadonlyArray<Record<string, unknown>> }> = []

@@ -32,9 +32,7 @@ const tokens = [{
   name: 'reader',
   sha256: hashToken(reader),
   permissions: ['select' as const],
-  databases: {
-    shop: { customers: { columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } } }
-  }
+  databases: { shop: { customers: { columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } } } }
 }, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const] }]
 
 const test = sharedOnEachEngine(t, {
@@ -166,9 +164,7 @@ await test('the fields of a select work in a stream', async (t, shared) => {
       table: 'customers',
       columns: ['name'],
       filters: { status: 'old' },
-      include: {
-        same: { table: 'customers', on: { id: 'id' }, columns: ['id'] }
-      }
+      include: { same: { table: 'customers', on: { id: 'id' }, columns: ['id'] } }
     }
   }
   t.equal(

@@ -46,9 +46,7 @@ async function selectOver (port: number, { path = '/api/shop/customers', ...opti
     path,
     method: 'POST',
     agent: false,
-    headers: {
-      authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json'
-    },
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
     ...options
   })
   sent.end('{"verb":"select","limit":1}')
@@ -216,9 +214,7 @@ async function ask (t: Test, engine: Engine, parameters: string, certificate: Te
     code: json.error?.code,
     reason: reasons[0],
     secured: proxy.secured > 0,
-    plain: Buffer.concat(
-      proxy.plain
-    ).length
+    plain: Buffer.concat(proxy.plain).length
   }
 }
 

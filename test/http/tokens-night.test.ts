@@ -20,9 +20,7 @@ await onEachEngine(t, 'only the latest 5,000 ' +
   'addresses are kept', { ...few, options: { failedLogins: { max: 1 } } }, async (t, service) => {
   const address = (number: number): string => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`
   for (let number = 0; number <= 5000; number++) {
-    await ask(service, {
-      address: address(number), authorization: wrong, path: '/api/x'
-    })
+    await ask(service, { address: address(number), authorization: wrong, path: '/api/x' })
   }
   t.match(await ask(service, { address: address(0), authorization: right }), { status: 200 })
   t.match(await ask(service, { address: address(1), authorization: right }), { status: 429 })

@@ -148,14 +148,10 @@ await test('a column that a trigger fills is not required', async (t, { engine, 
   const slug = {
     code: 'MISSING_COLUMN',
     message: '"data" is missing columns that have no default: "slug"',
-    details: [
-      { path: '/data/slug', message: 'has no default' }
-    ]
+    details: [{ path: '/data/slug', message: 'has no default' }]
   }
   if (engine === 'sqlite') {
-    t.same(
-      (await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column"
-    )
+    t.same((await insert('filled', { owner: 'me' })).error, slug, "SQLite's triggers fill no column")
   } else t.same((await insert('filled', { owner: 'me' })).data, { inserted: 1, id: 1 })
   t.same((await insert('filled', { slug: 'own' })).error, {
     code: 'MISSING_COLUMN',
@@ -258,9 +254,7 @@ await test('a view whose definer does not exist is a broken definition, also for
   const [{ name }] = await sql('select database() as name') as [{ name: string }]
   const { post, log } = await startService(t, await createUser(t, { name, url, query: sql }))
   for (const time of ['the first time', 'again']) {
-    isRefusal(t, await post('orphan', { verb: 'select' }), {
-      status: 422, code: 'BROKEN_DEFINITION', why: time
-    })
+    isRefusal(t, await post('orphan', { verb: 'select' }), { status: 422, code: 'BROKEN_DEFINITION', why: time })
   }
   t.notMatch(log.join(''), /nobody/)
 }, ['mariadb', 'mysql'])

@@ -193,9 +193,7 @@ const test = sharedOnEachEngine(t, { schema: losing, only: servers })
 await test('503 DATABASE_UNAVAILABLE for every table until the catalog has been read once', async (t, { url }) => {
   const { post } = await startService(t, Object.assign(new URL(url), { pathname: '/not_there' }).href)
   for (const body of [selectIds, ...writes]) {
-    isRefusal(t, await post('customers', body), {
-      status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb
-    })
+    isRefusal(t, await post('customers', body), { status: 503, code: 'DATABASE_UNAVAILABLE', why: body.verb })
   }
 })
 

@@ -52,9 +52,7 @@ await onEachEngine(t, '$default', { schema, tokens }, async (t, { engine, post, 
       verb: 'update',
       key: ['id'],
       filters: {},
-      data: [
-        { id: 1, n: $default }, { id: 2, n: 7, note: $default }
-      ],
+      data: [{ id: 1, n: $default }, { id: 2, n: 7, note: $default }],
       returning: ['n', 'note'],
       dryRun: true
     })).json.data.rows, [{ n: 5, note: 'x' }, { n: 7, note: null }])
@@ -73,9 +71,7 @@ await onEachEngine(t, '$default', { schema, tokens }, async (t, { engine, post, 
       {
         verb: 'insert',
         data,
-        onConflict: {
-          key: ['code'], set
-        },
+        onConflict: { key: ['code'], set },
         returning: ['code', 'n', 'word', 'computed'],
         dryRun: true
       }

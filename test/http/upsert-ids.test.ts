@@ -51,8 +51,7 @@ await onEachEngine(t, 'an upsert knows its row ' +
     for (const [form, set] of SETS) {
       // nothing is written to a row that exists, so that no trigger of an update may run, and the key that a trigger
       // gives to the row is not known
-      for (const outcome of isMoved && form === 'none' &&
-        kinds.some((kind) => kind.endsWith('update'))
+      for (const outcome of isMoved && form === 'none' && kinds.some((kind) => kind.endsWith('update'))
         ? ['new']
         : OUTCOMES) {
         if (!isTested()) continue
@@ -123,9 +122,7 @@ await onEachEngine(t, 'the row is found that a trigger has given another key or 
           const why = `${table} ${String(returning)} ${String(list)}: ${JSON.stringify(json.error)}`
           if (!list) t.equal(json.data?.id, Number(stored.id), why)
           if (returning !== undefined) {
-            t.same(json.data?.rows, [
-              { id: Number(stored.id), k: stored.k, note: 'new' }
-            ], why)
+            t.same(json.data?.rows, [{ id: Number(stored.id), k: stored.k, note: 'new' }], why)
           }
         }
       }

@@ -101,9 +101,7 @@ await test('the empty string that an ENUM stores for an invalid member can be se
   const change = await post('chosen', { verb: 'update', data: { kind: '', other: '' }, filters: { id: 1 } })
   if (engine === 'mariadb') {
     for (const { json } of [again, change]) {
-      t.match(
-        json.error, { code: 'VALUE_OUT_OF_RANGE' }, 'in strict mode the server rejects it in every form'
-      )
+      t.match(json.error, { code: 'VALUE_OUT_OF_RANGE' }, 'in strict mode the server rejects it in every form')
     }
   } else {
     t.match([again, change], [{ status: 200 }, { status: 200 }])
@@ -179,9 +177,7 @@ await test('text that json_valid wrongly accepts as JSON is returned as a string
   t.strictSame(json.data.rows.slice(0, 5).map(({ j }: { j: unknown }) => j), texts.slice(0, 5))
   t.strictSame(json.data.rows[12].j, '1,"admin":true')
   for (const [id, text] of texts.slice(5, 12).entries()) {
-    t.ok(
-      answer.includes(`{"id":${id + 5},"j":${text}}`), text.slice(0, 20)
-    )
+    t.ok(answer.includes(`{"id":${id + 5},"j":${text}}`), text.slice(0, 20))
   }
 }, ['mariadb'])
 

@@ -51,9 +51,7 @@ class Model {
 function written (known: Row, given: Given, set: Upsert['set']): Partial<Row> {
   if (set === undefined) return given
   if (Array.isArray(set)) {
-    return Object.fromEntries(
-      set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']])
-    )
+    return Object.fromEntries(set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']]))
   }
   return 'n' in set ? { n: known.n === null ? null : known.n + set.n.$inc } : set
 }
@@ -124,9 +122,7 @@ await test('one row has the id of its row, whatever it collides with', async (t,
       if (status === 409) continue
       const rows = await read(service)
       if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) {
-        throw new Error(
-          `${JSON.stringify(json)}: ${JSON.stringify(rows)}`
-        )
+        throw new Error(`${JSON.stringify(json)}: ${JSON.stringify(rows)}`)
       }
     }
   })

@@ -25,8 +25,7 @@ async function start (t: Test, maxLength = 1000) {
     received,
     written,
     isClosed: () => isClosed,
-    answer: (id: number
-    | string) => transport.send({ jsonrpc: '2.0', id, result: {} })
+    answer: (id: number | string) => transport.send({ jsonrpc: '2.0', id, result: {} })
   }
 }
 
@@ -126,9 +125,7 @@ t.test('a subscription, which has no answer, does not keep the input open', asyn
     await transport.send({
       jsonrpc: '2.0',
       method: 'notifications/subscriptions/acknowledged',
-      params: {
-        notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': `s${id}` }
-      }
+      params: { notifications: {}, _meta: { 'io.modelcontextprotocol/subscriptionId': `s${id}` } }
     })
   }
   input.end()

@@ -110,9 +110,7 @@ await onEachEngine(t, 'what is no message', {
       { isError: true, structuredContent: { code: 'INVALID_BODY' } }
     )
     for (const name of ['__proto__', 'constructor', 'toString']) {
-      t.match((await send(service, callOf(name, {}))).json, {
-        error: { code: -32602 }
-      }, name)
+      t.match((await send(service, callOf(name, {}))).json, { error: { code: -32602 } }, name)
     }
     for (const table of ['__proto__', 'constructor', '']) {
       t.match(
@@ -173,9 +171,7 @@ await onEachEngine(t, 'what is no message', {
     }
     t.match(await send(service, '', { method: 'OPTIONS', token: null, headers }), {
       status: 204,
-      headers: {
-        'access-control-allow-headers': /\bidempotency-key\b.*\bmcp-protocol-version, mcp-method, mcp-name$/
-      }
+      headers: { 'access-control-allow-headers': /\bidempotency-key\b.*\bmcp-protocol-version, mcp-method, mcp-name$/ }
     })
   })
 
@@ -200,8 +196,7 @@ await onEachEngine(t, 'what is no message', {
       send(service, callOf('select', { database: 'shop', table: 'orders', columns: ['id'] }, index))))
     t.same(answers.map(({ json }) => json.id), answers.map((_, index) => index))
     for (const { isError, structuredContent } of answers.map(({ json }) => json.result)) {
-      if (isError !== true ||
-      structuredContent.code !== 'OVERLOADED') t.same(structuredContent, ids)
+      if (isError !== true || structuredContent.code !== 'OVERLOADED') t.same(structuredContent, ids)
     }
   })
 })
@@ -221,9 +216,7 @@ await onEachEngine(t, 'without the setting there are no tools', { schema: shop, 
 const PATH = '/.well-known/oauth-protected-resource/api/mcp'
 const withIssuer = {
   jwt: [jwtSetting({ secret: 'x'.repeat(32), algorithms: ['HS256'] })],
-  roles: {
-    reader: { permissions: ['select' as const], databases: '*' as const }
-  }
+  roles: { reader: { permissions: ['select' as const], databases: '*' as const } }
 }
 
 await onEachEngine(t, 'with a URL and an issuer of JWTs, metadata says who issues tokens', {
@@ -369,9 +362,7 @@ t.test('the users of an app have tools with their grants, and its hook for write
 
 t.test('relations are those that filters can use, even if no tool reads rows', async (t) => {
   const service = await startService(t, 'sqlite::memory:', {
-    options: {
-      databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: { verbs: ['update'] }
-    },
+    options: { databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: { verbs: ['update'] } },
     tokens: [
       tokenFor('writer', { orders: { permissions: ['select', 'update'] }, customers: { permissions: ['select'] } }),
       tokenFor('blind', { orders: { permissions: ['select', 'update'] }, customers: { permissions: ['update'] } })

@@ -27,9 +27,7 @@ const big = [
 ]
 const schema: Schema = {
   sqlite: [...sqlite, ...big],
-  mysql: [
-    ...mysql, ...big, 'create view slow as select id, sleep(30) as slept from customers'
-  ]
+  mysql: [...mysql, ...big, 'create view slow as select id, sleep(30) as slept from customers']
 }
 
 const tokens = [
@@ -209,9 +207,7 @@ t.test('databases that do not answer are waited for at the same time', async (t)
     options: {
       databases: {
         a: { url, pool },
-        b: {
-          url, pool
-        },
+        b: { url, pool },
         c: { url, pool },
         d: { url, pool },
         shop: { url: 'sqlite::memory:', setup: shop.sqlite }

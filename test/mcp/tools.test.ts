@@ -117,9 +117,7 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       ], 'one record for each call')
       const lines = {
         include: { order_lines: { on: { id: 'order_id' }, columns: ['line'] } },
-        filters: {
-          $some: { order_lines: { on: { id: 'order_id' } } }
-        },
+        filters: { $some: { order_lines: { on: { id: 'order_id' } } } },
         limit: 1
       }
       t.ok((await call('select', inShop('orders', lines))).result.rows[0].order_lines.length > 0)
@@ -252,9 +250,7 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       if (path !== undefined) t.equal(result.details[0].path, path, tool)
     }
     for (const line of log.splice(0).map((each) => JSON.parse(each)).filter(({ tool }) => tool !== undefined)) {
-      t.ok(
-        line.status >= 400 && line.code !== undefined, 'a record has the status that a request would have'
-      )
+      t.ok(line.status >= 400 && line.code !== undefined, 'a record has the status that a request would have')
     }
     t.match(
       await service.server.rows.registry.metrics(),
@@ -419,16 +415,12 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'describe_table',
       args: of('customers'),
-      gives: {
-        columns: [{ name: 'id' }, { name: 'email' }, { name: 'name' }, { name: 'street' }]
-      }
+      gives: { columns: [{ name: 'id' }, { name: 'email' }, { name: 'name' }, { name: 'street' }] }
     },
     {
       tool: 'select',
       args: of('customers', { filters: { email: { $startsWith: 'grace' } } }),
-      gives: {
-        rows: [{ id: 2, name: 'Grace Hopper' }], count: 1, next: null
-      }
+      gives: { rows: [{ id: 2, name: 'Grace Hopper' }], count: 1, next: null }
     }
   ]],
   ['In which month did we sell most?', [
@@ -447,9 +439,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
       tool: 'select',
       args: of('orders', {
         groupBy: [{ month: { $month: 'ordered_at' } }],
-        aggregates: {
-          sum: { $sum: 'total' }
-        },
+        aggregates: { sum: { $sum: 'total' } },
         orderBy: 'sum DESC',
         limit: 1
       }),
@@ -460,9 +450,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'select',
       args: of('customers', { filters: { name: { $contains: 'Ada' } } }),
-      gives: {
-        rows: [{ id: 1, street: '1 Main Sreet' }], count: 1
-      }
+      gives: { rows: [{ id: 1, street: '1 Main Sreet' }], count: 1 }
     },
     {
       tool: 'update',
@@ -478,9 +466,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'select',
       args: of('customers', { filters: { id: 1 }, columns: ['street'] }),
-      gives: {
-        rows: [{ street: '1 Main Sreet' }]
-      }
+      gives: { rows: [{ street: '1 Main Sreet' }] }
     },
     {
       tool: 'update',
@@ -531,9 +517,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
         filters: { customer_id: 1 },
         orderBy: 'ordered_at desc',
         limit: 2,
-        columns: [
-          'id'
-        ],
+        columns: ['id'],
         include: {
           customer: { table: 'customers', on: { customer_id: 'id' }, columns: ['name'] },
           order_items: { columns: ['quantity'], include: { product: { table: 'products', columns: ['name'] } } }
@@ -561,9 +545,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'select',
       args: of('products', { columns: ['sku'], filters: { $none: { order_items: {} } } }),
-      gives: {
-        rows: [{ sku: 'POT' }], count: 1, next: null
-      }
+      gives: { rows: [{ sku: 'POT' }], count: 1, next: null }
     }
   ]],
   ['Mark the new orders of February as paid.', [
@@ -579,9 +561,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
       tool: 'update',
       args: of('orders', {
         data: { status: 'paid' },
-        filters: {
-          status: 'new', ordered_at: { $gte: '2026-02-01T00:00:00', $lt: '2026-03-01T00:00:00' }
-        },
+        filters: { status: 'new', ordered_at: { $gte: '2026-02-01T00:00:00', $lt: '2026-03-01T00:00:00' } },
         expect: 2
       }),
       refused: 'EXPECTATION_FAILED',
@@ -591,9 +571,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
       tool: 'update',
       args: of('orders', {
         data: { status: 'paid' },
-        filters: {
-          status: 'new', ordered_at: { $gte: '2026-02-01T00:00:00', $lt: '2026-03-01T00:00:00' }
-        },
+        filters: { status: 'new', ordered_at: { $gte: '2026-02-01T00:00:00', $lt: '2026-03-01T00:00:00' } },
         expect: 1,
         returning: ['id']
       }),
@@ -625,9 +603,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
       gives: {
         inserted: 1,
         updated: 1,
-        rows: [
-          { sku: 'MUG', price: '8.00', stock: 10 }, { sku: 'PLATE', price: '12.00', stock: 0 }
-        ]
+        rows: [{ sku: 'MUG', price: '8.00', stock: 10 }, { sku: 'PLATE', price: '12.00', stock: 0 }]
       }
     }
   ]],
@@ -641,9 +617,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'select',
       args: of('orders', { filters: { customer_id: 3 }, columns: ['id'], total: true }),
-      gives: {
-        rows: [{ id: 4 }], total: 1
-      }
+      gives: { rows: [{ id: 4 }], total: 1 }
     },
     {
       tool: 'delete',
@@ -672,9 +646,7 @@ const tasks: ReadonlyArray<[task: string, steps: readonly Step[]]> = [
     {
       tool: 'select',
       args: of('customers', { columns: ['email'], limit: 2, after: { id: 2 } }),
-      gives: {
-        rows: [{ email: 'linus@example.com' }], count: 1, next: null
-      }
+      gives: { rows: [{ email: 'linus@example.com' }], count: 1, next: null }
     }
   ]]
 ]
@@ -727,8 +699,7 @@ const kinds = (engine: EngineName): string =>
 
 await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', {
   only,
-  schema: (engine) =>
-    [...wide(engine), kinds(engine)],
+  schema: (engine) => [...wide(engine), kinds(engine)],
   options: { mcp: { verbs: [...VERBS] } }
 }, async (t, service) => {
   const { call } = await connectTo(t as never, service)
@@ -759,8 +730,7 @@ await onEachEngine(t, 'a table of 40 columns is described in less than 6 kB', {
 })
 
 await onEachEngine(t, 'many tables', {
-  schema: () =>
-    many,
+  schema: () => many,
   only: ['sqlite'],
   options: { mcp: {} }
 }, async (t, service) => {
@@ -786,8 +756,7 @@ await onEachEngine(t, 'many tables', {
 })
 
 await onEachEngine(t, 'small results', {
-  schema: () =>
-    many,
+  schema: () => many,
   only: ['sqlite'],
   options: { mcp: { resultLimit: 4096 } }
 }, async (t, service) => {

@@ -50,9 +50,7 @@ const ofEngine: Record<EngineName, Expected> = {
   sqlite: {
     title: { type: 'string', 'x-sql-type': 'varchar(40)' },
     flag: { type: 'integer' },
-    small: {
-      type: 'integer', format: 'int64'
-    }
+    small: { type: 'integer', format: 'int64' }
   },
   get mysql () { return this.mariadb },
   mariadb: {
@@ -126,9 +124,7 @@ const memberTokens = [
   { ...tokenFor('views', ['select']), databases: { shop: ['order_lines'] } },
   {
     ...tokenFor('writes', ['select', 'insert']),
-    databases: {
-      shop: { orders: {}, customers: { permissions: ['insert' as const] } }
-    }
+    databases: { shop: { orders: {}, customers: { permissions: ['insert' as const] } } }
   }
 ]
 
@@ -209,9 +205,7 @@ await testFacts('filters have the operators of each type', async (t, { server, e
   const properties = schemas.ThingsFilters.properties
   const [title, doubled] = engine === 'sqlite'
     ? ['TextFilter', 'NullableInteger64Filter']
-    : [
-        'Text40Filter', 'NullableInteger32Filter'
-      ] as const
+    : ['Text40Filter', 'NullableInteger32Filter'] as const
   t.match(properties, {
     amount: { $ref: '#/components/schemas/Decimal12x3Filter' },
     title: { $ref: `#/components/schemas/${title}` },
@@ -229,9 +223,7 @@ await testFacts('filters have the operators of each type', async (t, { server, e
   t.equal(operators(doubled), '$eq $ne $is $in $nin $gt $gte $lt $lte $between $null')
   t.same(properties.$is, {
     $ref: '#/components/schemas/ThingsRow',
-    propertyNames: {
-      $ref: '#/components/schemas/ThingsColumn'
-    },
+    propertyNames: { $ref: '#/components/schemas/ThingsColumn' },
     minProperties: 1
   }, 'a row without members')
   t.same(Object.keys(schemas.JsonFilter), ['not', 'description'], 'any JSON value')
@@ -262,14 +254,10 @@ await testOdd('a column with the name of an operator has another $ in filters', 
   t.same(Object.keys(schemas.OperatorsFilters.properties), ['$$or', '$$$and', '$and', '$or', '$not', '$is'])
   const { examples } = paths['/shop/operators'].post.requestBody.content['application/json']
   for (const verb of ['insert', 'select', 'update', 'delete']) {
-    t.match(await post('operators', examples[verb].value), {
-      status: 200
-    }, verb)
+    t.match(await post('operators', examples[verb].value), { status: 200 }, verb)
   }
   for (const filters of [{ $$or: 1 }, { $$$and: null }, { $is: { $or: 1, $$and: null } }]) {
-    t.match(
-      await post('operators', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters)
-    )
+    t.match(await post('operators', { verb: 'select', filters }), { status: 200 }, JSON.stringify(filters))
   }
 })
 
@@ -325,9 +313,7 @@ await testShop('an insert takes a list, and names the keys and columns of onConf
   })
   const { key, set } = schemas.CustomersOnConflict.properties
   t.match(key, {
-    items: {
-      enum: ['id', 'email']
-    },
+    items: { enum: ['id', 'email'] },
     minItems: 1,
     maxItems: 1,
     uniqueItems: true,
@@ -367,9 +353,7 @@ await onEachEngine(t, 'names are valid identifiers and unique', {
   t.equal(new Set(ids.map((id) => id.toLowerCase())).size, 11)
   t.same(ids.filter((id) => !/^query[A-Z][A-Za-z0-9]*$/.test(id)), [])
   for (const id of ['queryOrderItems', 'queryTable2024', 'queryHttpLogs', 'queryTable', 'queryABC', 'queryProto']) {
-    t.ok(
-      ids.includes(id), id
-    )
+    t.ok(ids.includes(id), id)
   }
   const names = Object.keys(json.components.schemas)
   t.equal(new Set(names.map((name) => name.toLowerCase())).size, names.length)
@@ -409,9 +393,7 @@ await testOdd('filters have the tables that one foreign key relates', async (t, 
 const acceptedWrites: Array<[schema: string, body: object]> = [
   ['CustomersUpdateRequest', {
     verb: 'update',
-    data: {
-      credit: { $inc: '1.00' }, created_at: { $now: true }, note: null
-    },
+    data: { credit: { $inc: '1.00' }, created_at: { $now: true }, note: null },
     filters: { id: 1 },
     returning: ['id', 'login'],
     expect: 1,
@@ -475,9 +457,7 @@ await testShop('an operation may have references in place of values', async (t, 
     t.equal((await operate({ operations: [first, operation], dryRun: true })).status, 200)
   }
   for (const data of [[], 'x', [[row]]]) {
-    t.notOk(
-      check('Operation', { table: 'orders', verb: 'insert', data }), JSON.stringify(data)
-    )
+    t.notOk(check('Operation', { table: 'orders', verb: 'insert', data }), JSON.stringify(data))
   }
   t.notOk(check('Operation', { table: 'nowhere', verb: 'select' }))
 })
@@ -536,18 +516,14 @@ const acceptedMembers: Array<[table: string, include: object]> = [
     items: {
       table: 'order_items',
       orderBy: [{ line: 'DESC' }],
-      include: {
-        product: { table: 'products', include: { items: { table: 'order_items', limit: 1 } } }
-      }
+      include: { product: { table: 'products', include: { items: { table: 'order_items', limit: 1 } } } }
     }
   }],
   ['orders', {
     sums: {
       table: 'order_items',
       filters: { quantity: 1 },
-      aggregates: {
-        n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } }
-      }
+      aggregates: { n: { $count: '*' }, paid: { $sum: 'price', filters: { line: 1 } } }
     }
   }],
   ['orders', {
@@ -555,15 +531,11 @@ const acceptedMembers: Array<[table: string, include: object]> = [
   }],
   ['orders', {
     last: { table: 'order_items', as: 'object', orderBy: 'line DESC' },
-    customers: {
-      table: 'customers', as: 'list', limit: 1
-    }
+    customers: { table: 'customers', as: 'list', limit: 1 }
   }],
   ['orders', {
     lines: { table: 'order_lines', on: { id: 'order_id' }, orderBy: 'line', limit: 2 },
-    n: {
-      table: 'order_lines', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } }
-    }
+    n: { table: 'order_lines', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } }
   }],
   ['order_lines', { order: { table: 'orders', on: { order_id: 'id' } } }]
 ]
@@ -614,9 +586,7 @@ async function compare (t: Test, { server, post }: Service): Promise<void> {
     filters: { id: 1 },
     data: { note: 'x' },
     returning: ['id'],
-    include: {
-      customer, items: { table: 'order_items', limit: 2 }
-    }
+    include: { customer, items: { table: 'order_items', limit: 2 } }
   }
   t.ok(check('OrdersUpdateRequest', returned))
   t.notOk(check('OrdersUpdateRequest', { ...returned, include: { customer: { table: 'nowhere' } } }))

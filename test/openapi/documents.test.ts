@@ -184,9 +184,7 @@ await onEachEngine(t, 'the rate limit counts public documents by address, others
 }, async (t, { server, post }) => {
   const statuses: number[] = []
   for (let count = 0; count < 3; count++) {
-    statuses.push(
-      (await get(server, '/shop/openapi.json', { token: null })).status
-    )
+    statuses.push((await get(server, '/shop/openapi.json', { token: null })).status)
   }
   t.same(statuses, [200, 200, 429])
   t.match(await post('orders', { verb: 'select' }), { status: 200 })
@@ -195,8 +193,7 @@ await onEachEngine(t, 'the rate limit counts public documents by address, others
 const namesakes = ['openapi.json', 'docs'].map((table) => `create table "${table}" (id int not null primary key)`)
 
 await onEachEngine(t, 'a table with the name of a document can still be queried', {
-  schema: () =>
-    namesakes,
+  schema: () => namesakes,
   only: ['sqlite'],
   options: { docs: true }
 }, async (t, { server, post }) => {
@@ -256,9 +253,7 @@ await testShop('the interface has one path with a union of the verbs', async (t,
   const { RowsRequest: schema, RowsResponse: answers } = json.components.schemas
   t.match(schema.discriminator, {
     propertyName: 'verb',
-    mapping: {
-      select: '#/components/schemas/RowsSelectRequest', delete: '#/components/schemas/RowsDeleteRequest'
-    }
+    mapping: { select: '#/components/schemas/RowsSelectRequest', delete: '#/components/schemas/RowsDeleteRequest' }
   })
   t.equal(answers.anyOf.length, 4)
   t.equal(schema.oneOf.length, 4)
@@ -312,9 +307,7 @@ await onEachEngine(t, 'the document has the headers of responses', {
     t.same(sent.sort(), described.sort(), String(status))
   }
   for (const status of ['408', '503']) {
-    t.match(responses[status].headers, {
-      'Retry-After': { schema: { type: 'integer' } }
-    })
+    t.match(responses[status].headers, { 'Retry-After': { schema: { type: 'integer' } } })
   }
 })
 

@@ -28,9 +28,7 @@ async function createHost (t: Test, {
     async () => 'own'
   )
   for (const prefix of prefixes) {
-    await app.register(rowQuery, {
-      prefix, databases: { shop: { url: `sqlite:${path}` } }, tokens, docs: true
-    })
+    await app.register(rowQuery, { prefix, databases: { shop: { url: `sqlite:${path}` } }, tokens, docs: true })
   }
   await app.ready()
   return app
@@ -108,9 +106,7 @@ async function createHostWithTables (
     openapi: {
       openapi,
       info: { title: 'Host', version: '2.0.0' },
-      servers: [
-        { url: server }
-      ],
+      servers: [{ url: server }],
       tags: [{ name: 'own' }],
       components: { securitySchemes: { own: { type: 'http', scheme: 'basic' } } }
     },
@@ -123,9 +119,7 @@ async function createHostWithTables (
     async () => 'own'
   )
   for (const [index, { plugin }] of services.entries()) {
-    await app.register(plugin, {
-      prefix: prefixes[index] as string
-    })
+    await app.register(plugin, { prefix: prefixes[index] as string })
   }
   await app.ready()
   return app

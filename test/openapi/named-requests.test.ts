@@ -30,9 +30,7 @@ const requests = {
     as: 'front',
     parameters: {
       status: { optional: true, description: 'new or old' },
-      least: {
-        default: '0.00'
-      },
+      least: { default: '0.00' },
       since: { default: { $now: { years: -90 } } },
       size: { default: 20, maximum: 50 },
       after: { default: null }
@@ -52,9 +50,7 @@ const requests = {
     table: 'products',
     as: 'front',
     parameters: { tags: {} },
-    body: {
-      verb: 'select', columns: ['sku'], filters: { tags: x('tags') }, total: true
-    }
+    body: { verb: 'select', columns: ['sku'], filters: { tags: x('tags') }, total: true }
   },
   count_by: {
     database: 'shop',
@@ -73,27 +69,21 @@ const requests = {
     table: 'orders',
     as: 'front',
     parameters: { customer: {}, note: { default: null } },
-    body: {
-      verb: 'insert', data: { customer_id: x('customer'), note: x('note') }, returning: ['id', 'note']
-    }
+    body: { verb: 'insert', data: { customer_id: x('customer'), note: x('note') }, returning: ['id', 'note'] }
   },
   keep: {
     database: 'shop',
     table: 'products',
     as: 'front',
     parameters: { sku: {} },
-    body: {
-      verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'], set: [] }
-    }
+    body: { verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'], set: [] } }
   },
   rename: {
     database: 'shop',
     table: 'customers',
     as: 'front',
     parameters: { id: {}, name: {} },
-    body: {
-      verb: 'update', filters: { id: x('id') }, data: { name: x('name') }
-    }
+    body: { verb: 'update', filters: { id: x('id') }, data: { name: x('name') } }
   },
   all: {
     database: 'shop',
@@ -111,18 +101,14 @@ const requests = {
     table: 'customers',
     as: 'front',
     parameters: { skip: { optional: true } },
-    body: {
-      verb: 'select', columns: ['id'], orderBy: 'id', offset: x('skip')
-    }
+    body: { verb: 'select', columns: ['id'], orderBy: 'id', offset: x('skip') }
   },
   put: {
     database: 'shop',
     table: 'products',
     as: 'front',
     parameters: { sku: {} },
-    body: {
-      verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'] }
-    }
+    body: { verb: 'insert', data: { sku: x('sku'), name: 'x', price: 1 }, onConflict: { key: ['sku'] } }
   },
   move: {
     database: 'shop',
@@ -139,18 +125,14 @@ const requests = {
     database: 'shop',
     table: 'products',
     parameters: { sku: {} },
-    body: {
-      verb: 'select', columns: ['sku', 'price'], filters: { sku: x('sku') }
-    }
+    body: { verb: 'select', columns: ['sku', 'price'], filters: { sku: x('sku') } }
   },
   broken: {
     database: 'shop',
     table: 'products',
     as: 'front',
     parameters: { x: {} },
-    body: {
-      verb: 'select', columns: ['sku'], filters: { colour: x('x') }
-    }
+    body: { verb: 'select', columns: ['sku'], filters: { colour: x('x') } }
   }
 }
 const tokens = [
@@ -188,9 +170,7 @@ await onEachEngine(t, 'the document of named requests', {
   const byName = Object.fromEntries(read.parameters.map((parameter: { name: string }) => [parameter.name, parameter]))
   t.match(byName, {
     status: { in: 'query', required: false, style: 'form', explode: true },
-    after: {
-      content: { 'application/json': {} }
-    }
+    after: { content: { 'application/json': {} } }
   })
   t.equal(json.paths['/requests/add'].get, undefined)
   t.same(json.paths['/requests/add'].post.requestBody.content['application/json'].schema.required, ['customer'])
@@ -238,9 +218,7 @@ await onEachEngine(t, 'the document of named requests', {
 await onEachEngine(t, 'named requests are tools', {
   schema: shop,
   tokens,
-  options: {
-    roles, requests, mcp: { verbs: [], requests: ['find', 'add', 'keep', 'rename', 'broken', 'own'] }
-  },
+  options: { roles, requests, mcp: { verbs: [], requests: ['find', 'add', 'keep', 'rename', 'broken', 'own'] } },
   only: await anyEngine(t)
 }, async (t, service) => {
   const { client, call } = await connectTo(t as Test, service, { token: 'website' })
@@ -250,9 +228,7 @@ await onEachEngine(t, 'named requests are tools', {
   ])
   t.match(tools[0], {
     description: 'Customers, <b>newest</b> first',
-    inputSchema: {
-      type: 'object', properties: { size: { default: 20 } }, additionalProperties: false
-    }
+    inputSchema: { type: 'object', properties: { size: { default: 20 } }, additionalProperties: false }
   })
   t.match((await call('find', { status: ['new'], size: 1 })).result, { count: 1 })
   t.match((await call('add', { customer: 2, note: null })).result, { inserted: 1 })

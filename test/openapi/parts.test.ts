@@ -64,16 +64,12 @@ const escaped: Array<[text: string, written: string]> = [
 ]
 
 for (const [text, written] of escaped) {
-  t.test(
-    `${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) }
-  )
+  t.test(`${JSON.stringify(text)} is escaped for Markdown`, async (t) => { t.equal(plainText(text), written) })
 }
 
 t.test('null is allowed once, however often it is allowed', async (t) => {
   for (const schema of [{ type: 'string' }, { type: 'string', enum: ['a'] }]) {
-    t.same(orNull(orNull(schema))['type'], [
-      'string', 'null'
-    ])
+    t.same(orNull(orNull(schema))['type'], ['string', 'null'])
   }
 })
 

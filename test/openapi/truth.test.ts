@@ -29,9 +29,7 @@ function createCheck (document: any): (name: string, value: unknown) => unknown 
   ajv.addSchema(document, 'document')
   return (name, value) => ajv.validate(`document#/components/schemas/${name}`, value)
     ? undefined
-    : {
-        value, errors: ajv.errors
-      }
+    : { value, errors: ajv.errors }
 }
 
 /** What the document lets aggregates compute is accepted, and their answers are as it says. */
@@ -124,9 +122,7 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
       )
       t.same(check('EveryFilters', { $is: row }), undefined, 'and what filters take as a row')
       for (const [column, value] of Object.entries(row)) {
-        t.same(
-          check('EveryFilters', { [column]: quoted(value) }), undefined, 'and what a filter takes'
-        )
+        t.same(check('EveryFilters', { [column]: quoted(value) }), undefined, 'and what a filter takes')
       }
     }
   })
@@ -162,8 +158,7 @@ const typeTables = (engine: EngineName): Array<[table: string, sql: string]> => 
 }
 
 await onEachEngine(t, 'the examples of a table with a key of any type are accepted', {
-  schema: (engine) =>
-    typeTables(engine).map(([, sql]) => sql)
+  schema: (engine) => typeTables(engine).map(([, sql]) => sql)
 }, async (t, { server, post, engine }) => {
   const { json: document } = await get(server, '/shop/openapi.json')
   for (const [table, sql] of typeTables(engine)) {
@@ -289,8 +284,7 @@ function tidy (body: any): void {
   if (isGrouped && body.verb === 'select') delete body.include
   for (const field of ['orderBy', ...isGrouped ? [] : ['having']]) delete body[field]
   for (const field of Object.keys(body)) {
-    for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ??
-    []) delete body[excluded]
+    for (const excluded of fieldNamed(field)?.excludes?.[part as BodyPart] ?? []) delete body[excluded]
   }
   if (body.include !== undefined || isGrouped) delete body.lock
   // the list of an update needs "key", its columns in each entry, and different rows (test/http/keyed-updates.test.ts)

@@ -31,9 +31,7 @@ const index = {
 }
 const customers = tableOf({
   name: 'customers',
-  columns: [
-    mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull)
-  ],
+  columns: [mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull)],
   primaryKey: ['id'],
   uniqueKeys: [key],
   indexes: [index]
@@ -84,9 +82,7 @@ t.test('values have their holes wherever a plan has values', async (t) => {
     [{
       verb: 'select',
       filters: { $some: { customers: { filters: { tenant: 1 } } } },
-      include: {
-        customers: { filters: { tenant: 2 } }
-      }
+      include: { customers: { filters: { tenant: 2 } } }
     }, {
       verb: 'select',
       filters: { $some: { customers: { filters: { tenant: 3 } } } },

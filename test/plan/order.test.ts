@@ -80,9 +80,7 @@ t.test('a direction may say where NULL stands, and is needed for that', async (t
     [[{ due: 'ASC NULLS LAST' }, { id: 'desc nulls first' }], 'due asc null greatest, id desc']
   ]
   for (const [orderBy, order] of orders) {
-    t.equal(
-      orderText(planOrder(orderBy, { table: own })), order, JSON.stringify(orderBy)
-    )
+    t.equal(orderText(planOrder(orderBy, { table: own })), order, JSON.stringify(orderBy))
   }
   for (const orderBy of [
     'due NULLS LAST', 'due ASC NULLS', 'due NULLS LAST ASC', 'due ASC NULLS UP', 'due ASC NULLS LAST NULLS LAST'
@@ -282,8 +280,7 @@ t.test('keys that a collation may consider equal keep their order', async (t) =>
 
 t.test('two requests with the same keys write them in the same order', async () => {
   fc.assert(fc.property(fc.uniqueArray(fc.stringMatching(/^[a-h0-9_ -]{1,6}$/), {
-    selector: (text) =>
-      text.trimEnd()
+    selector: (text) => text.trimEnd()
   }), fc.integer(), (keys, seed) => {
     const [first, second] = [
       keys, keys.toSorted((a, b) => (a.length * 31 + seed) % 7 - (b.length * 31 + seed) % 7)

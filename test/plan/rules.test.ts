@@ -21,9 +21,7 @@ const index = {
 
 const customers = tableOf({
   name: 'customers',
-  columns: [
-    mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull)
-  ],
+  columns: [mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull)],
   primaryKey: ['id'],
   uniqueKeys: [key],
   indexes: [index]

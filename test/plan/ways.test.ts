@@ -44,9 +44,7 @@ t.test('a grant shares the decisions of the table without the values of its rule
       base,
       shape,
       required: new Set(),
-      writable: {
-        insert: base.columns, update: base.columns
-      },
+      writable: { insert: base.columns, update: base.columns },
       rules: [],
       parents: [],
       unchecked: []

@@ -139,9 +139,7 @@ const refusals: Array<[json: string, code: string, path: string, message: RegExp
 
 t.test('data that cannot be written is rejected with its path', async (t) => {
   for (const [json, code, path, message] of refusals) {
-    t.throws(() => planned(json), {
-      code, message, details: [{ path, message }]
-    }, json)
+    t.throws(() => planned(json), { code, message, details: [{ path, message }] }, json)
   }
 })
 

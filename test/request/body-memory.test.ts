@@ -81,9 +81,7 @@ t.test('a body that is too large, has another length or finds no memory is refus
   t.same(read([part, part, part]).seen, [['BODY_TOO_LARGE', undefined]])
   t.same(read([], 100_001).seen, [['BODY_TOO_LARGE', undefined]])
   t.same(read([part], 70_000).seen, [['INVALID_REQUEST', undefined]])
-  for (const [chunks, declared, free] of [
-    [[part], undefined, 359_999], [[], 60_000, 359_999]
-  ] as const) {
+  for (const [chunks, declared, free] of [[[part], undefined, 359_999], [[], 60_000, 359_999]] as const) {
     const memory = new BodyMemory(free * 2 + 1)
     new BodyReservation(memory, 'other').hold(1)
     t.same(read(chunks, declared, { memory }).seen, [['OVERLOADED', undefined]])

@@ -24,8 +24,7 @@ for (const [name, { in: places, excludes = {}, requires = {}, withList = {}, nee
       t.same(names.filter((each) => !others.includes(each) || each === name), [], `excluded in ${place}`)
     }
     for (const verb of Object.keys(needs) as BodyPart[]) {
-      t.ok(places[verb] ??
-      (verb === 'select' && places.selectInTransaction), verb)
+      t.ok(places[verb] ?? (verb === 'select' && places.selectInTransaction), verb)
     }
     if (row.needsAllRows === true || row.isNoPage === true) t.ok(places.select)
   })

@@ -50,9 +50,7 @@ function show (sent: Sent): string {
 
 async function showCase (engine: Engine, { title, only: _, traits, confirms, ...request }: Case): Promise<string> {
   const sent = await sentBy({ engine, catalog: createTables(engine, traits), ...request })
-  const shown = confirms === true
-    ? sent.flatMap((each) => typeof each === 'string' ? [] : each.confirmations)
-    : sent
+  const shown = confirms === true ? sent.flatMap((each) => typeof each === 'string' ? [] : each.confirmations) : sent
   return `-- ${title}\n-- ${request.table}: ${JSON.stringify(request.body)}\n\n${shown.map(show).join('\n')}`
 }
 

@@ -60,9 +60,7 @@ const body = fc.oneof(
   fc.record({
     verb: fc.constant('select'),
     filters,
-    columns: fc.uniqueArray(column, {
-      minLength: 1
-    }),
+    columns: fc.uniqueArray(column, { minLength: 1 }),
     orderBy: terms,
     limit: fc.integer({ min: 1, max: 1000 })
   }, { requiredKeys: ['verb'] }),
@@ -91,8 +89,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
         sql.matchAll(quoted[engine]), ([, name]) => (name as string).replaceAll(quote + quote, quote)
       )
       for (const name of identifiers) {
-        if (!known.has(name) &&
-        !/^v\d+$/.test(name)) throw new Error(`${name} is no identifier of the catalog`)
+        if (!known.has(name) && !/^v\d+$/.test(name)) throw new Error(`${name} is no identifier of the catalog`)
       }
       const rest = sql.replace(quoted[engine], '').replace(/escape '!'/g, 'escape').replaceAll(
         'decimal(10,2)', 'decimal'

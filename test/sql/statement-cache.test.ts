@@ -71,9 +71,7 @@ t.test('NULLs in data use the same statement', async (t) => {
       const { sql, parameters } = plan.verb === 'insert'
         ? {
             sql: 'insert into `items` (`id`, `column_1`) values (?, ?)',
-            parameters: [
-              value === null ? null : BigInt(value), 1n
-            ]
+            parameters: [value === null ? null : BigInt(value), 1n]
           }
         : {
             sql: buildStatement(plan as UpdatePlan, 'mysql').sql,
@@ -161,15 +159,11 @@ t.test('no plan gets the statement of another one, whatever tables, columns and 
       const compiled = compilePlan(plan, 'mysql')
       if (compiled.sql !== sql) t.equal(compiled.sql, sql, run)
       if (plan.verb === 'select' && plan.members === undefined) {
-        t.same(
-          compiled.columns.map(({ name }) => name), plan.columns.map(({ name }) => name)
-        )
+        t.same(compiled.columns.map(({ name }) => name), plan.columns.map(({ name }) => name))
       }
       const [member] = plan.verb === 'select' ? plan.members ?? [] : []
       if (member !== undefined) {
-        t.ok(
-          member.table.columnList.every((each) => compiled.columns.includes(each)), 'the columns of its own table'
-        )
+        t.ok(member.table.columnList.every((each) => compiled.columns.includes(each)), 'the columns of its own table')
       }
     }
   }

@@ -22,9 +22,7 @@ const column = (engine: Engine, name: string, type: string): Column => ({
   name,
   type: engine === 'mysql'
     ? mysqlType({ ...facts, name: type, declaration: type })
-    : sqliteType({
-      ...facts, name: type, declaration: type
-    }),
+    : sqliteType({ ...facts, name: type, declaration: type }),
   declaration: type,
   nullable: true,
   generated: false,
@@ -236,9 +234,7 @@ function requireSame (plan: Plan | CountPlan, engine: Engine): void {
     if (kept.verb === 'select' && plan.verb === 'select' && kept.columns.map(({ name }) => name).join() !== [
       ...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []
     ].map(({ name }) => name).join()) {
-      throw new Error(
-        `the columns of another select: ${kept.columns.map(({ name }) => name).join()}`
-      )
+      throw new Error(`the columns of another select: ${kept.columns.map(({ name }) => name).join()}`)
     }
     if (kept.pieces.length !== kept.parameters.length + 1) throw new Error('a piece for each parameter and one more')
     if (kept.parameters.length !== fresh.parameters.length || !kept.parameters.every(
@@ -327,8 +323,7 @@ function statementsOf (plan: SelectPlan, engine: Engine, counts: { cached: numbe
       const onValues = ids.map((id): OnValues => ({
         id, values: each.on.map(({ other }) => other.type.read(other.name === 's' ? `x${id}` : id))
       }))
-      const first = engine === 'mysql' && each.kind === 'many' &&
-        each.on.length === 1
+      const first = engine === 'mysql' && each.kind === 'many' && each.on.length === 1
         ? [compileFirst(each, onValues, 7, { counts, lock })]
         : []
       return [...first, ...compileRelated(each, onValues, { engine, counts, lock })]
@@ -366,9 +361,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
       for (let time = 0; time < 2; time++) {
         const found = statementsOf(mine, engine, counts).map(shown)
         if (JSON.stringify(found) !== JSON.stringify(fresh)) {
-          throw new Error(
-            `${JSON.stringify(found)}\n${JSON.stringify(fresh)}`
-          )
+          throw new Error(`${JSON.stringify(found)}\n${JSON.stringify(fresh)}`)
         }
       }
     }), { numRuns: 1000 })

@@ -14,8 +14,7 @@ export async function ask (
     remoteAddress: address,
     headers: {
       'content-type': 'application/json',
-      ...(authorization !== undefined &&
-      { authorization }),
+      ...(authorization !== undefined && { authorization }),
       ...(forwarded !== undefined && { 'x-forwarded-for': forwarded })
     },
     payload: { verb: 'select', columns: ['id'], limit: 1 }

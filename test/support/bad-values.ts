@@ -24,9 +24,7 @@ export const shopAndOdd = (engine: EngineName): string[] => {
   const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
   return engine === 'sqlite'
     ? [...sqlite, ...odd]
-    : [
-        ...mysql, ...odd.map((statement) => statement.replaceAll('"', '`'))
-      ]
+    : [...mysql, ...odd.map((statement) => statement.replaceAll('"', '`'))]
 }
 
 type In = readonly [table: string, rows: BadBody[]]

@@ -63,9 +63,7 @@ export async function checkDefaults (
   for (const [index, declaration] of declarations.entries()) {
     const table = `d${index}`
     for (const data of [{ id: 1 }, { id: 2, k: null }]) {
-      t.match(
-        await post(table, { verb: 'insert', data }), { status: 200 }, declaration
-      )
+      t.match(await post(table, { verb: 'insert', data }), { status: 200 }, declaration)
     }
     // the row collides in the primary key as well, with another row: the servers meet that key first
     t.match(

@@ -25,9 +25,7 @@ export async function get ({ app }: Server, path: string, { token = TOKEN, heade
     status: response.statusCode,
     headers: response.headers,
     text: response.body,
-    json: isJson
-      ? JSON.parse(response.body)
-      : undefined
+    json: isJson ? JSON.parse(response.body) : undefined
   }
 }
 

@@ -8,13 +8,7 @@ import { checksQuery, columnsQuery, foreignKeysQuery, indexesQuery } from '../..
 import { errorPacket } from './recorder.ts'
 
 /** What an engine does with an assignment to a variable. */
-type Assigned =
-  /** The variable has the value. */
-  | 'set'
-  /** The variable keeps its value, without an error. */
-  | 'ignored'
-  /** The variable returns the value, which has no other effect. */
-  | 'stored'
+/** What an engine does with an assignment to a variable. */ type Assigned = | 'set' | 'ignored' | 'stored'
 
 type Refusal = readonly [errno: number, state: string, message: string]
 
@@ -177,9 +171,7 @@ export async function createEngineProxy (target: string, rules: EngineRules, bac
       statements.push(sql)
       const taken = session.take(sql)
       if (typeof taken === 'string') {
-        upstream.write(
-          frame(0, Buffer.concat([payload.subarray(0, 1), Buffer.from(taken, 'latin1')]))
-        )
+        upstream.write(frame(0, Buffer.concat([payload.subarray(0, 1), Buffer.from(taken, 'latin1')])))
       } else client.write(errorPacket(...taken))
     }
     // a command begins with packet 0; the packets of the handshake have later numbers

@@ -48,9 +48,7 @@ export const VITESS: EngineRules = {
     // go/vt/vtgate/planbuilder/set.go at 03b0dca918, extractValue: no DEFAULT but for those that VTGate keeps with a
     // default (buildSetOpVitessAware)
     if (value === 'default' && !['autocommit', 'sql_select_limit'].includes(name)) {
-      return [
-        1235, '42000', `VT12001: unsupported: DEFAULT for @@${name}`
-      ]
+      return [1235, '42000', `VT12001: unsupported: DEFAULT for @@${name}`]
     }
     return undefined
   }

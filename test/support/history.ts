@@ -48,9 +48,7 @@ export function checkHistory (events: readonly Event[], { registers, log }: Fina
   for (const { op, register, version } of log) {
     const key = keyOf(register, version)
     if (writers.has(key)) {
-      problems.push(
-        `doubled: register ${register} has version ${version} from ${writers.get(key)} and ${op}`
-      )
+      problems.push(`doubled: register ${register} has version ${version} from ${writers.get(key)} and ${op}`)
     }
     writers.set(key, op)
   }
@@ -59,16 +57,12 @@ export function checkHistory (events: readonly Event[], { registers, log }: Fina
     const writes = counts.get(register)?.length ?? 0
     if (writes !== version) problems.push(`register ${register} has version ${version} after ${writes} writes`)
     if (version > 0 && writers.get(keyOf(register, version)) !== value) {
-      problems.push(
-        `register ${register} has the value of ${value}, and not of its last write`
-      )
+      problems.push(`register ${register} has the value of ${value}, and not of its last write`)
     }
   }
   const committed = events.filter((event) => event.outcome === 'ok' || written.has(event.id))
   for (const event of events) {
-    problems.push(
-      ...checkWrites(event, written.get(event.id) ?? []), ...checkReads(event, writers)
-    )
+    problems.push(...checkWrites(event, written.get(event.id) ?? []), ...checkReads(event, writers))
   }
   return problems.concat(isStrict
     ? findStale(events, written)
@@ -90,9 +84,7 @@ function checkWrites ({ id, outcome, writes, required }: Event, rows: readonly L
     ...outcome === 'failed' && rows.length > 0 ? [`${id} was refused, and written`] : [],
     ...outcome === 'unknown' && rows.length > 0 && rows.length < writes.length ? [`${id} was written in part`] : [],
     ...required !== undefined && made !== undefined && made.version !== required.version + 1
-      ? [
-      `lost update: ${id} required version ${required.version}, and made ${made.version}`
-        ]
+      ? [`lost update: ${id} required version ${required.version}, and made ${made.version}`]
       : []
   ]
 }

@@ -78,9 +78,7 @@ export function requireSame (
 ): Outcome {
   const planned = attempt(() => createPlan(other, source, limits))
   if (plan instanceof Error) {
-    return planned instanceof Error
-      ? 'not planned'
-      : failed(`is refused without the values: ${plan.message}`, other)
+    return planned instanceof Error ? 'not planned' : failed(`is refused without the values: ${plan.message}`, other)
   }
   const bound = attempt(
     () => bind(plan, every.holes, (key) => valueAt(other, (every.places.get(key as string) as Place).path))

@@ -102,10 +102,7 @@ export const stepsOf = (path: string): Steps => Array.from(path.matchAll(
   [, name, quoted, index, last, others = '0']
 ) => last !== undefined
   ? { fromEnd: 1 + Number(others) }
-  : index !== undefined
-    ? Number(index)
-    : name ??
-  JSON.parse(quoted as string))
+  : index !== undefined ? Number(index) : name ?? JSON.parse(quoted as string))
 
 export function find (node: Node | undefined, steps: Steps, engine: EngineName): Node | undefined {
   return steps.reduce<Node | undefined>((found, step) => {
@@ -137,8 +134,7 @@ function numberOf (text: string, engine: EngineName): number | bigint {
 /** UTF-8 of a text, also of lone surrogates. */
 export const bytesOf = (text: string): Buffer => Buffer.concat(Array.from(text, (character) => {
   const code = character.codePointAt(0) as number
-  return code >= 0xd800 &&
-    code < 0xe000
+  return code >= 0xd800 && code < 0xe000
     ? Buffer.from([0xe0 | code >> 12, 0x80 | code >> 6 & 63, 0x80 | code & 63])
     : Buffer.from(character)
 }))
@@ -146,15 +142,10 @@ export const bytesOf = (text: string): Buffer => Buffer.concat(Array.from(text, 
 /** The order of a stored value and an operand; undefined for values of two types. */
 export function order (node: Node, operand: unknown, engine: EngineName): number | undefined {
   if (typeof operand === 'string') {
-    return node.type === 'text'
-      ? Buffer.compare(bytesOf(node.value), bytesOf(operand))
-      : undefined
+    return node.type === 'text' ? Buffer.compare(bytesOf(node.value), bytesOf(operand)) : undefined
   }
   if (typeof operand === 'boolean') {
-    return node.type === 'true' ||
-    node.type === 'false'
-      ? Number(node.type === 'true') - Number(operand)
-      : undefined
+    return node.type === 'true' || node.type === 'false' ? Number(node.type === 'true') - Number(operand) : undefined
   }
   if (node.type !== 'number') return undefined
   const [one, other] = [numberOf(node.text, engine), numberOf(numberText(operand) as string, engine)]
@@ -191,9 +182,7 @@ export const isOpen = (node: Node | undefined, engine: EngineName): boolean =>
 
 export const documentsSchema = {
   sqlite: ['create table t (id integer primary key, c json, k int)'],
-  mysql: [
-    'create table t (id int primary key, c json, k int) default charset=utf8mb4'
-  ]
+  mysql: ['create table t (id int primary key, c json, k int) default charset=utf8mb4']
 }
 
 /** Stores documents as far as the engine accepts them. */

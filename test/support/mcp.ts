@@ -61,8 +61,7 @@ async function addressOf ({ server: { app } }: Service): Promise<URL> {
 }
 
 export interface Sent {
-  token?: string
-  | null,
+  token?: string | null,
   headers?: Record<string, string | string[]>,
   method?: 'POST' | 'GET' | 'DELETE' | 'PUT' | 'OPTIONS'
 }
@@ -76,8 +75,7 @@ export async function send (
     url: '/api/mcp',
     headers: {
       ...token !== null && { authorization: `Bearer ${token}` },
-      ...method === 'POST' &&
-      { 'content-type': 'application/json' },
+      ...method === 'POST' && { 'content-type': 'application/json' },
       ...headers
     },
     ...method === 'POST' &&
@@ -88,9 +86,7 @@ export async function send (
     status: response.statusCode,
     headers: response.headers,
     text: response.body,
-    json: isJson
-      ? JSON.parse(response.body)
-      : undefined
+    json: isJson ? JSON.parse(response.body) : undefined
   }
 }
 

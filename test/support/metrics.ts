@@ -19,9 +19,7 @@ export function valueOf (samples: readonly Sample[], name: string, labels: Recor
     (sample) => sample.name === name && Object.entries(labels).every(([label, value]) => sample.labels[label] === value)
   )
   if (found.length > 1) {
-    throw new Error(
-      `${name} ${JSON.stringify(labels)} stands for several: ${JSON.stringify(found)}`
-    )
+    throw new Error(`${name} ${JSON.stringify(labels)} stands for several: ${JSON.stringify(found)}`)
   }
   return found[0]?.value
 }

@@ -27,10 +27,7 @@ interface Chosen {
   readonly path: Path,
   readonly place: Place,
   readonly value: unknown,
-  readonly use: 'given'
-  | 'default'
-  | 'optional'
-  | 'left out'
+  readonly use: 'given' | 'default' | 'optional' | 'left out'
 }
 
 const isTree = (value: unknown): value is object => typeof value === 'object' && value !== null &&
@@ -101,17 +98,12 @@ function givenFor (
   if (value === '' && ['$startsWith', '$contains'].includes(operator as string)) return undefined
   if (!isTree(value)) return { value }
   if (!isData) {
-    return path.at(-1) === '$eq' && operator === '$eq' &&
-    !FORMS.some((key) => Object.hasOwn(value, key))
+    return path.at(-1) === '$eq' && operator === '$eq' && !FORMS.some((key) => Object.hasOwn(value, key))
       ? { value }
       : undefined
   }
   if (only(value, '$eq')) {
-    return (value as { $eq: unknown }).$eq === null
-      ? undefined
-      : {
-          value: (value as { $eq: unknown }).$eq
-        }
+    return (value as { $eq: unknown }).$eq === null ? undefined : { value: (value as { $eq: unknown }).$eq }
   }
   return Object.keys(value).some((key) => key.startsWith('$')) ? undefined : { value }
 }
@@ -211,9 +203,7 @@ function shape ({ name }: FuzzTable, { body, other, form }: Shape): {
   if (form === 'some') {
     return {
       table: name,
-      body: {
-        ...one, filters: { $and: [one.filters ?? {}, { $some: { m: { ...member, filters: fields.filters } } }] }
-      }
+      body: { ...one, filters: { $and: [one.filters ?? {}, { $some: { m: { ...member, filters: fields.filters } } }] } }
     }
   }
   return {
@@ -277,9 +267,7 @@ async function compare (
     return {
       status,
       text,
-      rows: request.isRead
-        ? ''
-        : (await post(table.name, { verb: 'select', orderBy: 'id', limit: 1000 })).text
+      rows: request.isRead ? '' : (await post(table.name, { verb: 'select', orderBy: 'id', limit: 1000 })).text
     }
   }
   const send = async (json: string) => name === undefined ? await operate(json) : await post(name, json)
@@ -291,8 +279,7 @@ async function compare (
   const requireSame = (found: typeof expected, how: string): void => {
     const isSameText = found.text === expected.text || (hasGroups && inOrder(found.text) === inOrder(expected.text))
     const isSame = expected.status === 200
-      ? isSameText &&
-      found.rows === expected.rows
+      ? isSameText && found.rows === expected.rows
       : found.status === expected.status
     if (!isSame) {
       throw new Error(

@@ -123,9 +123,7 @@ const ofPages: Record<string, BodyWith> = {
 }
 const first = { table: 'boxes', verb: 'select', columns: ['id'], filters: { id: 1 } }
 const within = (body: BodyWith): BodyWith => (x, column) => ({
-  operations: [
-    first, { table: 'boxes', ...body(x, column) }, { ...first, filters: { id: { $ref: '/0/rows/0/id' } } }
-  ]
+  operations: [first, { table: 'boxes', ...body(x, column) }, { ...first, filters: { id: { $ref: '/0/rows/0/id' } } }]
 })
 const ofOperations = Object.fromEntries(
   ([['$eq', ofFilters], ['update', ofFilters], ['insert', ofData], ['change', ofData]] as const).map(
@@ -213,9 +211,7 @@ async function call (service: Service, index: number, value: string): Promise<{ 
   const parsed: unknown = JSON.parse(value)
   // an object is that value of a JSON column, which the body says with "$eq"
   const isWrapped = isTree(parsed) && column === 'j' && (isData || name === 'plain')
-  const inPlace = JSON.stringify(body(X, column)).replace(
-    `"${X}"`, () => isWrapped ? `{"$eq":${value}}` : value
-  )
+  const inPlace = JSON.stringify(body(X, column)).replace(`"${X}"`, () => isWrapped ? `{"$eq":${value}}` : value)
   const expected = Object.hasOwn(requests[`r${index}`] as object, 'table')
     ? await post('boxes', inPlace)
     : await operate(inPlace)

@@ -47,16 +47,12 @@ export async function createPlace (t: Pick<Test, 'teardown'>): Promise<string> {
     return folder
   }
   for (const path of ['src', 'plugins', 'schemas', 'package.json']) {
-    cpSync(join(ROOT, path), join(folder, path), {
-      recursive: true
-    })
+    cpSync(join(ROOT, path), join(folder, path), { recursive: true })
   }
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
   for (const name of readdirSync(join(ROOT, 'node_modules'))) {
     if (name !== '.bin') {
-      symlinkSync(
-        join(ROOT, 'node_modules', name), join(folder, 'node_modules', name)
-      )
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
     }
   }
   symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))

@@ -80,10 +80,7 @@ function conflictText ({ key, set, rules }: Conflict): string {
     ? namesOf(set.columns)
     : set.kind === 'assignments'
       ? assignmentsText(set.assignments)
-      : `given${set.except === undefined ||
-      set.except.size === 0
-      ? ''
-      : ` except ${namesOf([...set.except])}`}`
+      : `given${set.except === undefined || set.except.size === 0 ? '' : ` except ${namesOf([...set.except])}`}`
   return `on conflict (${namesOf(key)}) set ${what === '' ? 'nothing' : what}${
     rules === undefined ? '' : whereText(rules)}`
 }

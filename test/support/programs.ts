@@ -48,9 +48,7 @@ export function createWorkshop (t: Test): Workshop {
   // what this folder lacks is looked up in the one above: generated clients need packages of their generators
   const addTools = async (): Promise<void> => {
     if (!existsSync(join(above, 'node_modules'))) {
-      symlinkSync(
-        join(await toolsFolder(), 'node_modules'), join(above, 'node_modules')
-      )
+      symlinkSync(join(await toolsFolder(), 'node_modules'), join(above, 'node_modules'))
     }
   }
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)

@@ -57,9 +57,7 @@ export function randomTable (engine: EngineName, random: Random, name: string): 
       name: `c${index}`,
       declaration: type.declaration,
       nullable,
-      pool: fc.sample(type.values, {
-        numRuns: 2 + random(4), seed: random(1_000_000)
-      })
+      pool: fc.sample(type.values, { numRuns: 2 + random(4), seed: random(1_000_000) })
     }
   )
   const keyed = Array.from(
@@ -71,8 +69,7 @@ export function randomTable (engine: EngineName, random: Random, name: string): 
   const number: RandomColumn = {
     name: 'n', declaration: 'int', nullable: false, pool: Array.from({ length: 60 }, (_, index) => String(index))
   }
-  const key = keyed.length === 0 ||
-    random(4) > 0
+  const key = keyed.length === 0 || random(4) > 0
     ? [...keyed.map((each) => each.name), 'n']
     : keyed.map((each) => each.name)
   if (random(2) === 0) key.reverse()

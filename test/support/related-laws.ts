@@ -25,8 +25,7 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
     return [draw.one(kind), draw.one(kind)] as const
   }))
   const on = [...pairs]
-  const [filters, where] = level < 3 &&
-    draw.chance(0.3)
+  const [filters, where] = level < 3 && draw.chance(0.3)
     ? drawRelated(draw, tables, { alias: 'c', levels: 3 - level })
     : drawFilters(draw, 'c')
   const terms = draw.chance(0.6) || table.key.length === 0
@@ -43,13 +42,11 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
   const limit = as === 'object' ? 1 : draw.one([1, 2, 3, 100])
   const members = new Map(level < 3 && draw.chance(0.6)
     ? Array.from({
-      length: 1 +
-    draw.below(2)
+      length: 1 + draw.below(2)
     }, (_, index): [string, Asked] => [`in${level}x${index}`, drawMember(draw, tables, level + 1)])
     : [])
   const order = terms.map(([column, to]) => `${column} ${to}`).join(', ')
-  const by = level < 3 && table.isView === undefined && terms.length > 0 &&
-    draw.chance(0.4)
+  const by = level < 3 && table.isView === undefined && terms.length > 0 && draw.chance(0.4)
     ? drawOrder(draw, tables, members)
     : undefined
   const body = {
@@ -64,8 +61,7 @@ function drawMember (draw: Draw, tables: readonly Drawn[], level: number): Asked
   return {
     table,
     as,
-    ...by !== undefined &&
-    { by },
+    ...by !== undefined && { by },
     body,
     on,
     where,
@@ -86,9 +82,7 @@ function drawOrder (draw: Draw, [table]: readonly Drawn[], members: Map<string, 
   members.set('by', {
     table: table as Drawn,
     as: undefined,
-    body: {
-      table: name, on: Object.fromEntries(on), filters, columns: SHOWN
-    },
+    body: { table: name, on: Object.fromEntries(on), filters, columns: SHOWN },
     on,
     where,
     order: 'c.rid',
@@ -113,14 +107,10 @@ function toBody (asked: Asked, kinds: ReadonlyMap<Asked, string>): Record<string
   if (kinds.get(asked) === 'computed') return { ...rest, aggregates: AGGREGATES }
   const include = asked.members.size === 0
     ? {}
-    : {
-        include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)]))
-      }
+    : { include: Object.fromEntries(Array.from(asked.members, ([name, member]) => [name, toBody(member, kinds)])) }
   return kinds.get(asked) === 'one'
     ? { ...rest, columns, ...include }
-    : {
-        ...asked.body, ...orderBy !== '' && { orderBy }, ...include
-      }
+    : { ...asked.body, ...orderBy !== '' && { orderBy }, ...include }
 }
 
 interface Placed { readonly path: string, readonly asked: Asked, remove (): void }
@@ -198,8 +188,7 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
     ))
     const kinds = new Map<Asked, string>()
     for (const { asked, path } of flatten(members)) {
-      if (asked.members.size === 0 && !path.endsWith('/by') &&
-      draw.chance(0.3)) kinds.set(asked, 'computed')
+      if (asked.members.size === 0 && !path.endsWith('/by') && draw.chance(0.3)) kinds.set(asked, 'computed')
     }
     const page = draw.one([{}, {}, root.key.length > 0 ? { after: null } : {}, { offset: 2 }, { total: true }])
     const [filters, where] = draw.chance(0.4) ? drawRelated(draw, own, { alias: 'p', levels: 3 }) : [{}, '1 = 1']
@@ -239,10 +228,7 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
         counts.returned++
         const update = {
           verb: 'update',
-          filters: {
-            rid: rows.map((row) =>
-              row['rid'])
-          },
+          filters: { rid: rows.map((row) => row['rid']) },
           data: { d: { $inc: 0 } },
           returning: SHOWN,
           include,
@@ -269,9 +255,7 @@ function noteKinds (value: unknown, asked: Asked, kinds: Map<Asked, string>): vo
   for (const row of [value].flat()) {
     if (row !== null) {
       for (const [name, inner] of asked.members) {
-        noteKinds(
-          (row as Record<string, unknown>)[name], inner, kinds
-        )
+        noteKinds((row as Record<string, unknown>)[name], inner, kinds)
       }
     }
   }
@@ -293,8 +277,7 @@ function drawJoined (draw: Draw, tables: readonly Drawn[], alias: string, parent
   )
   // one pair for each column of the row
   if (new Set(pairs.map(([own]) => own)).size < pairs.length) return drawJoined(draw, tables, alias, parent, levels)
-  const [filters, where] = levels > 1 &&
-    draw.chance(0.3)
+  const [filters, where] = levels > 1 && draw.chance(0.3)
     ? drawRelated(draw, tables, { alias, levels: levels - 1 })
     : drawFilters(draw, alias)
   const inner = levels > 1 && draw.chance(0.4) ? drawJoined(draw, tables, `${alias}k`, alias, levels - 1) : undefined
@@ -439,11 +422,7 @@ export const writesChangeWhatPlainSqlFinds: Run = async (t, { post, sql }, drawn
     const member = 'returning' in returning && !isDelete ? drawList(draw, tables) : undefined
     if (member !== undefined) counts.included++
     const body = {
-      ...isDelete
-        ? { verb: 'delete' }
-        : {
-            verb: 'update', data: { d: '77.00' }
-          },
+      ...isDelete ? { verb: 'delete' } : { verb: 'update', data: { d: '77.00' } },
       filters,
       ...expect,
       ...returning,
@@ -476,7 +455,6 @@ export const writesChangeWhatPlainSqlFinds: Run = async (t, { post, sql }, drawn
   t.ok(counts.some > 0)
   t.comment(JSON.stringify(counts))
   if (runs >= 40) {
-    t.ok(counts.some > runs / 4 && counts.none > runs / 20 &&
-    counts.included > runs / 10, JSON.stringify(counts))
+    t.ok(counts.some > runs / 4 && counts.none > runs / 20 && counts.included > runs / 10, JSON.stringify(counts))
   }
 }

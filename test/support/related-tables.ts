@@ -6,8 +6,7 @@ export const createDraw = (seed: number) => {
   const below = createRandom(seed)
   return {
     below,
-    one: <T> (list: readonly T[]): T =>
-      pick(below, list),
+    one: <T> (list: readonly T[]): T => pick(below, list),
     chance: (share: number): boolean => below(100) < share * 100
   }
 }
@@ -35,9 +34,7 @@ export function drawTable (draw: Draw, name: string, engine: EngineName): Drawn 
   const key = KEYS[Number(name.slice(1))] as readonly string[]
   const [coarse, fine] = engine === 'sqlite'
     ? ['collate nocase', '']
-    : [
-        'collate utf8mb4_general_ci', 'collate utf8mb4_bin'
-      ]
+    : ['collate utf8mb4_general_ci', 'collate utf8mb4_bin']
   const notNull = (column: string): string => key.includes(column) || column === 'rid' ? ' not null' : ''
   const types: Record<string, string> = {
     rid: 'int',
@@ -58,8 +55,7 @@ export function drawTable (draw: Draw, name: string, engine: EngineName): Drawn 
   const seen = new Set<string>()
   const rows: Array<Record<string, unknown>> = []
   for (let rid = 1; rid <= 30; rid++) {
-    const nullable = (column: string, value: unknown): unknown => notNull(column) === '' &&
-      draw.chance(0.15)
+    const nullable = (column: string, value: unknown): unknown => notNull(column) === '' && draw.chance(0.15)
       ? null
       : value
     const row: Record<string, unknown> = {
@@ -123,8 +119,7 @@ export function drawRelated (draw: Draw, tables: readonly Drawn[], { alias, leve
     const theirs = draw.one(other.starts)
     const own = draw.one(KINDS.find((kind) => kind.includes(theirs)) as string[])
     const inner = `${alias}f`
-    const [filters, where] = levels > 1 &&
-      draw.chance(0.4)
+    const [filters, where] = levels > 1 && draw.chance(0.4)
       ? drawRelated(draw, tables, { alias: inner, levels: levels - 1 })
       : drawFilters(draw, inner)
     const negated = draw.chance(0.4)
@@ -134,9 +129,7 @@ export function drawRelated (draw: Draw, tables: readonly Drawn[], { alias, leve
     return [{
       [negated ? '$none' : '$some']: draw.chance(0.5)
         ? { [other.name]: member }
-        : {
-            x: { table: other.name, ...member }
-          }
+        : { x: { table: other.name, ...member } }
     }, exists]
   }
   const [filters, where] = one()

@@ -11,8 +11,7 @@ export interface RewritingProxyOptions { readonly toServer?: Rewrite, readonly t
 
 /** The URL of the server with the proxy's port in it. */
 export async function createRewritingProxy (t: Test, target: string, {
-  toServer = (text) =>
-    text, toClient = (text) => text
+  toServer = (text) => text, toClient = (text) => text
 }: RewritingProxyOptions): Promise<string> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()

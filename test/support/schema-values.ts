@@ -122,10 +122,7 @@ export function createSchemaValues (
     const names = new Set<string>(required)
     const wanted = depth > MAX_DEPTH
       ? 0
-      : optional.length <= 12
-        ? optional.filter(() => chance(25)).length
-        : 1 +
-      random(3)
+      : optional.length <= 12 ? optional.filter(() => chance(25)).length : 1 + random(3)
     const most = Math.min(maxProperties, Math.max(minProperties, names.size + wanted))
     while (names.size < most && optional.length > 0) {
       const [name] = optional.splice(random(optional.length), 1)
@@ -149,9 +146,7 @@ export function createSchemaValues (
           ? pick(random, propertyNames.enum) as string
           : propertyNames.pattern === undefined ? `key${random(5)}` : ofPattern(propertyNames.pattern)
         if (!Object.hasOwn(properties, name)) {
-          entries.push([
-            name, generate(additionalProperties === true ? {} : additionalProperties, depth + 1)
-          ])
+          entries.push([name, generate(additionalProperties === true ? {} : additionalProperties, depth + 1)])
         }
       }
     }

@@ -49,8 +49,7 @@ export interface Service {
 }
 
 export interface PostOptions {
-  token?: string
-  | null,
+  token?: string | null,
   database?: string,
   headers?: Record<string, string>,
   method?: NonNullable<InjectOptions['method']>
@@ -147,9 +146,7 @@ function createRestorer ({ sent, log, schema, fill }: {
       log.splice(0)
       if (keepsRows) return
       if (isWritten && schema.some((statement) => /create\s+trigger/i.test(statement))) {
-        throw new Error(
-          'inserting the rows again would fire the triggers: use onEachEngine'
-        )
+        throw new Error('inserting the rows again would fire the triggers: use onEachEngine')
       }
       if (isWritten) await fill(inserts)
       isWritten = false
@@ -274,9 +271,7 @@ export async function startService (
       status: response.statusCode,
       headers: response.headers,
       text: response.body,
-      json: JSON.parse(
-        response.body || 'null'
-      )
+      json: JSON.parse(response.body || 'null')
     }
   }
   const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> =>

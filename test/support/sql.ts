@@ -1,5 +1,4 @@
-/** Compiles requests for each engine, to compare SQL text and parameters as Kysely's tests do. */
-import type { Test } from 'tap'
+/** Compiles requests for each engine. */
 import type { Body } from '../../schemas/body.ts'
 import { type Column, alone } from '../../src/catalog/catalog.ts'
 import type { Engine } from '../../src/catalog/traits.ts'
@@ -10,7 +9,6 @@ import { compileStatement, type StatementCounts } from '../../src/sql/statement-
 import { compileInsert, toBatch } from '../../src/sql/compile-insert.ts'
 
 import type { Statement } from '../../src/sql/statement.ts'
-import type { Parameter } from '../../src/types/column-type.ts'
 import { mysqlColumn, sqliteColumn, tableOf } from './tables.ts'
 
 export const LIMITS = { depth: 32, conditions: 256, values: 10_000, pattern: 1000, offset: 100_000 }
@@ -42,15 +40,4 @@ export function compilePlan (plan: Plan
   return plan.verb === 'insert'
     ? compileInsert(toBatch(plan, plan.rows), engine, counts)
     : compileStatement(plan, engine, counts)
-}
-
-type Expected = Readonly<Record<Engine, { sql: string, parameters: Parameter[] }>>
-
-/** Asserts the text and parameters of a request on both engines. */
-export function compilesTo (t: Test, body: object | string, expected: Expected): void {
-  for (const engine of ['mysql', 'sqlite'] as const) {
-    const { sql, parameters } = compileBody(engine, body)
-    t.equal(sql, expected[engine].sql, engine)
-    t.strictSame(parameters, expected[engine].parameters, `${engine}: parameters`)
-  }
 }

@@ -28,9 +28,7 @@ export function storiesOf (document: string): CodeBlock[][] {
 export async function tellStory (t: Test, url: string, [, ...blocks]: CodeBlock[]): Promise<void> {
   const [first] = blocks
   const grant = first?.kind === 'json grant'
-    ? {
-        tokens: [{ ...JSON.parse(first.text), sha256: hashToken('the token') }]
-      }
+    ? { tokens: [{ ...JSON.parse(first.text), sha256: hashToken('the token') }] }
     : {}
   const options = first?.kind === 'json grant' ? { token: 'the token' } : {}
   const { post, operate } = await startService(t, url, grant)

@@ -14,11 +14,7 @@ const columnOf = (engine: Engine) => (name: string, declaration: string, rest: R
   const facts = {
     name: type,
     declaration,
-    length: length === null
-      ? null
-      : Number(
-        length
-      ),
+    length: length === null ? null : Number(length),
     bytes: null,
     scale: scale === null ? null : Number(scale),
     charset: null,

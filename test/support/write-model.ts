@@ -11,8 +11,7 @@ interface Row {
   tenant: number,
   k: string,
   part: string,
-  code: string
-  | null,
+  code: string | null,
   n: number | null,
   note: string | null,
   parent: number | null,
@@ -81,9 +80,7 @@ const KINDS: readonly Kind[] = [
     name: 'sharp',
     only: ['mariadb', 'mysql'],
     type: ASCII,
-    values: [
-      'straße', 'STRASSE', 'Strasse', 'weg', 'WÉG'
-    ],
+    values: ['straße', 'STRASSE', 'Strasse', 'weg', 'WÉG'],
     key: ['k'],
     folded: (k) => k.toLowerCase().replace('ß', 'ss').replace('é', 'e')
   },
@@ -97,9 +94,7 @@ const KINDS: readonly Kind[] = [
     name: 'decimals',
     only: ['mariadb', 'mysql'],
     type: () => 'decimal(30,0)',
-    values: [
-      '900719925474099234567890123456', '900719925474099234567890123457', '2', '3'
-    ],
+    values: ['900719925474099234567890123456', '900719925474099234567890123457', '2', '3'],
     key: ['k']
   },
   { name: 'pairs', type: TEXT, values: ['a', 'b'], key: ['k', 'part'] },
@@ -108,17 +103,14 @@ const KINDS: readonly Kind[] = [
     type: TEXT,
     values: ['a', 'A', 'b', 'B', 'c'],
     key: ['made'],
-    more: 'made varchar(20) ' +
-    'generated always as (upper(k)) stored',
+    more: 'made varchar(20) generated always as (upper(k)) stored',
     folded: (k) => k.toUpperCase(),
     computed: true,
     open: true
   },
   {
     name: 'versioned',
-    only: [
-      'mariadb'
-    ],
+    only: ['mariadb'],
     type: TEXT,
     values: ['a', 'b', 'c', 'd'],
     key: ['k'],
@@ -189,8 +181,7 @@ type Request =
   | {
     verb: 'update',
     least: number,
-    data: { n: { $inc: number } }
-    | { note: string | null },
+    data: { n: { $inc: number } } | { note: string | null },
     expect: number | undefined,
     returning: boolean,
     dryRun: boolean
@@ -398,8 +389,7 @@ function bodyOf (request: Request, { key }: Kind): object {
     return {
       verb,
       filters: { n: { $gte: least } },
-      ...request.verb === 'update' &&
-      { data: request.data },
+      ...request.verb === 'update' && { data: request.data },
       ...expect !== undefined && { expect },
       ...options
     }
@@ -451,9 +441,7 @@ async function check (service: Service, kind: Kind, model: Model, request: Reque
       409, isSorted && json.error?.code === 'FOREIGN_KEY_VIOLATION' ? 'FOREIGN_KEY_VIOLATION' : 'UNIQUE_VIOLATION'
     ])
     if (!json.error.details.every((detail: { path: string }) => path.test(detail.path))) {
-      fail(
-        'refused row', json.error.details, expected.refused
-      )
+      fail('refused row', json.error.details, expected.refused)
     }
   } else {
     if (status !== 200) fail('answer', json, expected)
@@ -487,9 +475,7 @@ export async function compareWrites (t: Test, runs: number): Promise<void> {
       await fc.assert(fc.asyncProperty(requestsFor(kind), async (requests) => {
         await service.sql(`delete from ${kind.name}`)
         if (kind.open !== true) {
-          await service.sql(`insert into ${kind.name} (tenant, k, code) values (2, ?, 's')`, [
-            value
-          ])
+          await service.sql(`insert into ${kind.name} (tenant, k, code) values (2, ?, 's')`, [value])
         }
         const model = new Model(kind, (await stored(service, kind)).map(({ id: _, ...row }) => ({ ...row })))
         for (const request of requests) await check(service, kind, model, request)

@@ -82,9 +82,7 @@ t.test('the result equals that of JSON.parse', async (t) => {
 function packetOf (cell: Buffer): Buffer {
   const length = cell.length < 251
     ? Buffer.from([cell.length])
-    : Buffer.from([
-      0xfc, cell.length & 0xff, cell.length >> 8
-    ])
+    : Buffer.from([0xfc, cell.length & 0xff, cell.length >> 8])
   return Buffer.concat([length, cell])
 }
 

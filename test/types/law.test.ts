@@ -67,9 +67,7 @@ async function hold (t: Test, service: Service, columns: readonly TypedColumn[])
   for (const row of rows) {
     const found = await post('one', JSON.stringify({ verb: 'select', columns: ['id'], filters: { $is: row } }))
     if (found.text !== `{"success":true,"data":{"rows":[{"id":${row.id.rawJSON}}],"count":1}}`) {
-      changed.push({
-        row: JSON.stringify(row), answer: found.text
-      })
+      changed.push({ row: JSON.stringify(row), answer: found.text })
     }
   }
   t.same(changed, [], `a row that was selected, sent back under $is, is found (seed ${seed})`)

@@ -32,9 +32,7 @@ const columns: Column[] = [
   },
   {
     declaration: 'varchar(2)',
-    takes: [
-      '""', '"0"', '" 1"', '"1 "', '"😀é"'
-    ],
+    takes: ['""', '"0"', '" 1"', '"1 "', '"😀é"'],
     refuses: ['"😀éa"'],
     long: ['"abc"', '"1e2"', '"0x10"', '"1,5"', '"NaN"', '"😀éa"'],
     only: MYSQL
@@ -52,9 +50,7 @@ const columns: Column[] = [
     declaration: 'tinyint unsigned',
     takes: ['"0"', '0', '1', 'true', 'false'],
     refuses: ['256', '"true"'],
-    only: [
-      'mysql'
-    ]
+    only: ['mysql']
   },
   {
     declaration: 'tinyint(1) unsigned', takes: ['"0"', '0', '1', 'true', 'false'], refuses: ['256', '-1'], only: MYSQL
@@ -69,9 +65,7 @@ const columns: Column[] = [
   {
     declaration: 'decimal(5,2)',
     takes: [...whole, '1.5'],
-    refuses: [
-      '"1000"', '"1.234"', '1e3', '"1e1"', '"-"', '"."', '"١"', '0.001', '99999999999999999999999999'
-    ]
+    refuses: ['"1000"', '"1.234"', '1e3', '"1e1"', '"-"', '"."', '"١"', '0.001', '99999999999999999999999999']
   },
   {
     declaration: 'float',
@@ -82,9 +76,7 @@ const columns: Column[] = [
   {
     declaration: 'double',
     takes: ['0', '1', '-1', '1.5', '18446744073709551616', '-9223372036854775809'],
-    refuses: [
-      '"1.5"', '1e309'
-    ]
+    refuses: ['"1.5"', '1e309']
   },
   { declaration: "enum('a', '2')", takes: ['""'], refuses: ['"A"', '"1"', '2', '"b"'], only: MYSQL },
   {
@@ -95,9 +87,7 @@ const columns: Column[] = [
   },
   {
     declaration: 'binary(4)',
-    takes: [
-      '""', '"0x10"'
-    ],
+    takes: ['""', '"0x10"'],
     refuses: ['"AAAAAAA="', '"AAA"', '"AA==x"', '"A-_="', '"AB=="', '" AA=="'],
     long: ['"AAAAAAA="'],
     only: MYSQL
@@ -139,9 +129,7 @@ const columns: Column[] = [
     declaration: 'json',
     takes: STRANGERS.filter((text) => !BIG.includes(text)),
     refuses: UNFIT_JSON,
-    only: [
-      'mysql', 'sqlite'
-    ]
+    only: ['mysql', 'sqlite']
   },
   {
     declaration: 'point',
@@ -157,9 +145,7 @@ const columns: Column[] = [
     declaration: 'vector(2)',
     takes: ['[0]'],
     refuses: ['[1,2,3]', '["1"]', '[null]', '[1e39]', '"[1,2]"'],
-    only: [
-      'mysql'
-    ]
+    only: ['mysql']
   },
   { declaration: 'inet6', takes: [], refuses: ['"::g"', '"1.2.3"', '"fe80::1%eth0"'], only: ['mariadb'] },
   { declaration: 'inet4', takes: [], refuses: ['"1.2.3.256"', '"::1"'], only: ['mariadb'] },

@@ -72,9 +72,7 @@ await onEachEngine(t, 'a column that SQLite gives the affinity of numbers holds 
     verb: 'insert',
     data: { user: '6f-b' },
     returning: ['tag'],
-    include: {
-      owner: { table: 'users', columns: ['name'] }
-    }
+    include: { owner: { table: 'users', columns: ['name'] } }
   })
   t.match(json.data, { rows: [{ tag: 7, owner: { name: '1e' } }] })
   t.match((await post('visits', { verb: 'insert', data: { user: '6f-x' } })).json.error, {

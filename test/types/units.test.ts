@@ -27,9 +27,7 @@ const point = (coordinates: unknown, rest: object = {}): object => ({ type: 'Poi
 const crs = (name: unknown): object => ({ crs: { type: 'name', properties: { name } } })
 const nested = (depth: number): object => depth === 0
   ? point([1, 2])
-  : {
-      type: 'GeometryCollection', geometries: [nested(depth - 1)]
-    }
+  : { type: 'GeometryCollection', geometries: [nested(depth - 1)] }
 
 t.test('an unsigned decimal takes a zero with a sign, which it stores without', async (t) => {
   const { read } = decimalType({ precision: 6, scale: 2, unsigned: true })
@@ -59,9 +57,7 @@ t.test('the message of a refusal says what is wrong with the value', async (t) =
     [geometry, nested(40), /not a GeoJSON object/]
   ]
   for (const [type, value, message] of cases) {
-    t.throws(
-      () => type.read(value), { name: 'ValueRefused', message }, JSON.stringify(value).slice(0, 80)
-    )
+    t.throws(() => type.read(value), { name: 'ValueRefused', message }, JSON.stringify(value).slice(0, 80))
   }
 })
 
@@ -87,9 +83,7 @@ t.test('bytes of others are a value or unreadable, whatever they are', async (t)
     [vector, '000000'], [vector, '0000c07f'], [vector, '0000807f']
   ]
   for (const [type, hex] of unreadable) {
-    t.throws(
-      () => type.write(Buffer.from(hex, 'hex')), { name: 'ValueUnreadable' }, hex.slice(0, 80)
-    )
+    t.throws(() => type.write(Buffer.from(hex, 'hex')), { name: 'ValueUnreadable' }, hex.slice(0, 80))
   }
   t.equal(vector.write(Buffer.alloc(0)), 'null')
   fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), fc.constantFrom(geometry, vector), (bytes, type) => {
@@ -254,9 +248,7 @@ t.test('DOUBLE(M,D) accepts only numbers with its digits', async (t) => {
   t.equal(double.read(-0.01), -1 + 0.99, 'as the servers compute it')
   t.equal(double.storedJson(double.read(-0.01)), '-0.01')
   for (const value of [1.005, 0.001, -1e-7, 100000000, 1e300]) {
-    t.throws(() => double.read(value), {
-      name: 'ValueRefused', message: /^can have at most (2|8) digits/
-    })
+    t.throws(() => double.read(value), { name: 'ValueRefused', message: /^can have at most (2|8) digits/ })
   }
   t.throws(
     () => double.read(JSON.rawJSON('0.' + '0'.repeat(500) + '1')), { name: 'ValueRefused' }, 'a number of any length'
@@ -311,9 +303,7 @@ function typeOnServer (declaration: string): ColumnType {
     declaration,
     length: null,
     bytes: null,
-    scale: digits === null
-      ? null
-      : Number(digits),
+    scale: digits === null ? null : Number(digits),
     charset: null,
     srid: null,
     json: false
@@ -336,9 +326,7 @@ t.test('a month after the 31st is the last day of the next month, in leap years 
     ], ['2026-12-31T23:59:59Z', { years: 7973 }, '9999-12-31 23:59:59']
   ]
   for (const [now, offset, expected] of cases) {
-    t.equal(
-      valueAt(moment('datetime', offset), at(now)), expected, `${now} ${JSON.stringify(offset)}`
-    )
+    t.equal(valueAt(moment('datetime', offset), at(now)), expected, `${now} ${JSON.stringify(offset)}`)
   }
 })
 

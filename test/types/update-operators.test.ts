@@ -42,9 +42,7 @@ const sums: Array<[declaration: string, stored: string, operand: unknown, sum: u
 
 t.test('$inc adds exactly, and NULL stays NULL', async (t) => {
   for (const [declaration, stored, operand, sum] of sums) {
-    t.equal(
-      apply(declaration, stored, '$inc', operand), sum, `${stored} + ${String(operand)} as ${declaration}`
-    )
+    t.equal(apply(declaration, stored, '$inc', operand), sum, `${stored} + ${String(operand)} as ${declaration}`)
   }
 })
 
@@ -115,9 +113,7 @@ t.test('a form is offered by the types that can have it, on both engines', async
   ]
   for (const column of [mysqlColumn, sqliteColumn]) {
     for (const [declaration, forms] of expected) {
-      t.same(
-        (column('c', declaration).type.updates ?? []).map(({ name }) => name), forms, declaration
-      )
+      t.same((column('c', declaration).type.updates ?? []).map(({ name }) => name), forms, declaration)
     }
   }
 })

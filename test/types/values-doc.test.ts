@@ -29,8 +29,6 @@ await onEachEngine(t, 'the examples in docs/values.md are true', {
   const { text } = await post('examples', { verb: 'select' })
   const [row] = (exact(text) as { data: { rows: Array<Record<string, unknown>> } }).data.rows
   for (const [index, { declaration, output }] of examples.entries()) {
-    t.same(
-      row?.[`c${index}`], exact(output), declaration
-    )
+    t.same(row?.[`c${index}`], exact(output), declaration)
   }
 })

@@ -63,9 +63,7 @@ t.test('a node of Group Replication that shows old rows without a limit is a ris
   const risksOf = async (name: string, timeout: string) => (await findAccountRisks(async (sql) => {
     if (/^show grants/.test(sql)) return [['GRANT USAGE ON *.* TO `u`@`%`']]
     return /^show global variables/.test(sql)
-      ? [
-          ['group_replication_group_name', name], ['group_replication_unreachable_majority_timeout', timeout]
-        ]
+      ? [['group_replication_group_name', name], ['group_replication_unreachable_majority_timeout', timeout]]
       : [['u@%']]
   }, addressOf('mysql://u:secret@127.0.0.1/shop'), ['shop'])).risks
   t.match(await risksOf('aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa', '0'), [

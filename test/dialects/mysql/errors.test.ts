@@ -56,9 +56,7 @@ t.test('unknown error numbers are converted by the class of their SQLSTATE', asy
   const fired: Statement = { ...insert, table: { ...table, triggers: { isComplete: false, list: [] } } }
   for (const { code, states } of classes) {
     for (const state of states) {
-      t.equal(
-        codeOf(toServiceError(fromServer(9999, 'secret', `${state}001`), fired)), code, state
-      )
+      t.equal(codeOf(toServiceError(fromServer(9999, 'secret', `${state}001`), fired)), code, state)
     }
   }
   t.match(toServiceError(fromServer(9999, 'secret', '42000'), { ...select, readsView: true }), { name: 'StaleCatalog' })
@@ -140,9 +138,7 @@ t.test('the log names the missing object, unless it is an account or does not lo
     [1449, "The user specified as a definer ('secret'@'host') does not exist", 'ER_1449']
   ]
   for (const [errno, message, reason] of reasons) {
-    t.match(toServiceError(fromServer(errno, message), select), {
-      name: 'StaleCatalog', reason
-    })
+    t.match(toServiceError(fromServer(errno, message), select), { name: 'StaleCatalog', reason })
   }
 })
 
@@ -194,9 +190,7 @@ t.test('a failed write of a table without transactions may have changed rows, un
     [1317, { ...select, table: loose() }, 'QUERY_TIMEOUT']
   ]
   for (const [errno, plan, code] of cases) {
-    t.equal(
-      codeOf(toServiceError(fromServer(errno), plan)), code, `${errno} of ${plan.verb}`
-    )
+    t.equal(codeOf(toServiceError(fromServer(errno), plan)), code, `${errno} of ${plan.verb}`)
   }
   t.match(toServiceError(fromServer(1062), update(loose())), {
     reason: 'ER_1062',
@@ -215,9 +209,7 @@ t.test('a statement that was killed changed nothing if it could be rolled back',
 t.test('a search that the service stopped took too long, although MariaDB gives it the number of one ' +
   'with too many matches', async (t) => {
   const failure = (isStopped: boolean) => toFailure(fromServer(188), {
-    pool: {
-      discard () {}, moveOn: () => false
-    },
+    pool: { discard () {}, moveOn: () => false },
     session: { engine: { name: 'MariaDB' } } as never,
     statement: select,
     request: { client: undefined },
@@ -296,9 +288,7 @@ t.test('a value that does not fit is named with its column, if that was sent, is
   for (const [errno, message, column] of messages) {
     t.same(detailsOf(errno, message, written), column === undefined
       ? []
-      : [
-          { path: `/data/${column}`, message: `column "${column}"` }
-        ], message)
+      : [{ path: `/data/${column}`, message: `column "${column}"` }], message)
   }
   const [errno, message] = messages[0] as [number, string, string]
   t.same(detailsOf(errno, message, { ...written, assigned: [] }), [])
@@ -314,9 +304,7 @@ t.test('a violated foreign key is named with its columns; rows that reference th
     'FOREIGN KEY (`a`, `b`) REFERENCES `others` (`x`, `y`))'
   t.match(toServiceError(fromServer(1452, child), insert), {
     code: 'FOREIGN_KEY_VIOLATION',
-    details: [
-      { path: '/data/a', message: 'foreign key "a`k" on "a", "b"' }, { path: '/data/b' }
-    ]
+    details: [{ path: '/data/a', message: 'foreign key "a`k" on "a", "b"' }, { path: '/data/b' }]
   })
   const doubled = child.replace('`a`k`', '`a``k`')
   t.match(toServiceError(fromServer(1452, doubled), insert), { details: [{ path: '/data/a' }, { path: '/data/b' }] })

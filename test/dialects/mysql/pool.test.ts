@@ -55,9 +55,7 @@ for (const engine of await engines()) {
       const modes = new Set(String(settings['mode']).split(','))
       for (const mode of ['STRICT_ALL_TABLES', 'NO_AUTO_VALUE_ON_ZERO']) t.ok(modes.has(mode), mode)
       for (const mode of ['ANSI_QUOTES', 'NO_BACKSLASH_ESCAPES', 'NO_ZERO_DATE', 'PIPES_AS_CONCAT']) {
-        t.notOk(
-          modes.has(mode), `no ${mode}`
-        )
+        t.notOk(modes.has(mode), `no ${mode}`)
       }
     })
 

@@ -63,9 +63,7 @@ t.test('objects missing from the table itself are distinguished from those that 
     [view, 'view a_secret is circularly defined', 'view a_secret is circularly defined', true]
   ]
   for (const [plan, message, reason, isElsewhere] of stale) {
-    t.match(toServiceError(error(1, message), plan), {
-      name: 'StaleCatalog', reason, isElsewhere
-    }, message)
+    t.match(toServiceError(error(1, message), plan), { name: 'StaleCatalog', reason, isElsewhere }, message)
   }
 })
 

@@ -32,9 +32,7 @@ const within = (grant: NonNullable<Case['grant']>, each: Case): Case =>
 const findingNone = (each: Case): Case => ({ ...each, title: `${each.title}, no row found`, finds: 0 })
 const findingTwo = (each: Case): Case => ({ ...each, finds: 2 })
 const refused = (each: Case, count = 1): Case =>
-  ({
-    ...each, title: `${each.title}, ${count === 1 ? '' : `${count} times `}refused by a unique key`, refused: count
-  })
+  ({ ...each, title: `${each.title}, ${count === 1 ? '' : `${count} times `}refused by a unique key`, refused: count })
 const onSqlite = (each: Case): Case => ({ ...each, only: 'sqlite' })
 
 const guarded = (each: Case): Case =>
@@ -76,10 +74,15 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
     filtered('not equal, and bounds', {
       status: { $ne: 'paid' }, total: { $gte: '1', $lt: '2' }, id: { $between: [1, 9] }
     }),
+    filtered('NULL and other bounds', { note: { $null: false }, total: { $gt: '1', $lte: '2' }, ratio: { $is: 0.5 } }),
     filtered('lists', { id: [1, 2, 3], status: { $nin: ['new', null] }, total: { $in: ['1', '2'] } }),
+    filtered('a list with NULL, and a decimal between two', { note: ['a', null], total: { $between: ['1', '2'] } }),
     filtered('lists without values', { id: { $in: [] } }),
+    filtered('what passes each row', { id: { $nin: [], $ne: null }, $and: [], $not: { id: { $in: [] } } }),
+    filtered('documents, and NULL or the document null', { $or: [{ meta: { a: 1 } }, { meta: null }] }),
     filtered('byte by byte', { status: { $is: 'paid' } }),
     filtered('patterns', { note: { $like: 'a%', $nlike: 'b%', $startsWith: 'c', $contains: 'd' } }),
+    filtered('characters of patterns', { note: { $startsWith: '5%', $contains: '\\_!' } }),
     filtered('in any letter case', {
       status: { $eq: 'PAID', $case: 'ignore' }, note: { $contains: 'X', $case: 'ignore' }
     }),
@@ -89,9 +92,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
       $or: [{ id: 1 }, { $and: [{ id: { $gt: 5 } }, { status: 'new' }] }], $not: { note: 'x' }
     }),
     filtered('a row', { $is: { id: 1, status: 'paid', note: null } }),
-    filtered('values inside JSON', {
-      meta: { $at: { '$.a': 'x', '$.b[0]': { $gt: 5 }, '$."c d"': { $in: [1, 2] } } }
-    }),
+    filtered('values inside JSON', { meta: { $at: { '$.a': 'x', '$.b[0]': { $gt: 5 }, '$."c d"': { $in: [1, 2] } } } }),
     filtered('other tests of values inside JSON', {
       meta: { $at: { '$.a': { $exists: true }, '$.b': null, '$.c': { $contains: 'x' }, '$.d': true } }
     }),
@@ -182,13 +183,9 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
     insert('guarded, a list', 'plain', { data: LIST, onConflict: { key: ['code'] } }),
     insert('guarded, nothing set', 'plain', { data: ONE, onConflict: { key: ['code'], set: [] } }),
     insert('guarded, columns set', 'plain', { data: { ...ONE, m: 5 }, onConflict: { key: ['code'], set: ['m'] } }),
-    insert('guarded, values set', 'plain', {
-      data: ONE, onConflict: { key: ['code'], set: { n: { $inc: 1 }, m: 4 } }
-    }),
+    insert('guarded, values set', 'plain', { data: ONE, onConflict: { key: ['code'], set: { n: { $inc: 1 }, m: 4 } } }),
     insert('guarded, reporting an id', 'numbered', { data: ONE, onConflict: { key: ['code'] } }),
-    insert('guarded, reporting an id, nothing set', 'numbered', {
-      data: ONE, onConflict: { key: ['code'], set: [] }
-    }),
+    insert('guarded, reporting an id, nothing set', 'numbered', { data: ONE, onConflict: { key: ['code'], set: [] } }),
     findingTwo(insert('guarded, returning', 'numbered', {
       data: LIST, onConflict: { key: ['code'], set: ['n'] }, returning: '*'
     })),
@@ -217,6 +214,10 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   ],
   Updates: [
     update('by filters', 'orders', { data: { status: 'paid', note: null }, filters: { id: 5 } }),
+    update('by one filter or another', 'orders', {
+      data: { status: 'paid' }, filters: { $or: [{ id: 1 }, { note: null }] }
+    }),
+    update('of no row', 'orders', { data: { status: 'paid' }, filters: { id: { $in: [] } } }),
     update('operators', 'orders', {
       data: { total: { $inc: '1.5' }, ratio: { $inc: 1 }, meta: { $merge: { a: 1 } }, status: { $default: true } },
       filters: { id: 5 }
@@ -232,9 +233,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
     update('by related rows', 'orders', {
       data: { status: 'paid' }, filters: { $some: { customers: { filters: { name: 'x' } } } }
     }),
-    update('by words', 'orders', {
-      data: { status: 'paid' }, filters: { $match: { columns: ['note'], text: 'one' } }
-    }),
+    update('by words', 'orders', { data: { status: 'paid' }, filters: { $match: { columns: ['note'], text: 'one' } } }),
     findingTwo(update('many rows by their keys', 'plain', { key: ['code'], filters: {}, data: LIST })),
     findingTwo(update('many rows by their keys, other columns', 'plain', {
       key: ['code'], filters: {}, data: [ONE, { code: 2, m: 3 }]
@@ -251,17 +250,13 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
     remove('by filters', 'orders', { filters: { id: 5 } }),
     remove('expect', 'orders', { filters: { status: 'new' }, expect: { $lte: 2 } }),
     remove('returning', 'orders', { filters: { status: 'new' }, returning: ['id'] }),
-    remove('returning, with a member', 'orders', {
-      filters: { status: 'new' }, returning: ['id'], include: customer
-    }),
+    remove('returning, with a member', 'orders', { filters: { status: 'new' }, returning: ['id'], include: customer }),
     remove('by related rows', 'orders', { filters: { $none: { customers: {} } } }),
     remove('by words', 'orders', { filters: { $match: { columns: ['note'], text: 'one' } } }),
     within(TENANTS, remove('by filters', 'orders', { filters: { id: 5 } }))
   ],
   'Odd names': [
-    {
-      title: 'every column', table: 't0', body: { verb: 'select', orderBy: [{ 'a.b': 'ASC' }, { 'x as y': 'DESC' }] }
-    },
+    { title: 'every column', table: 't0', body: { verb: 'select', orderBy: [{ 'a.b': 'ASC' }, { 'x as y': 'DESC' }] } },
     select('filters, and a page', {
       columns: ['2', '__proto__'],
       filters: JSON.parse('{"a.b": "x", "__proto__": "y", "x as y": {"$gt": 1}, "1": [1, 2]}'),

@@ -161,6 +161,15 @@ where (`status` <> ? and (`total` >= cast(? as decimal(10,2)) and `total` < cast
 limit ?;
 -- 'paid', '1.00', '2.00', 1, 9, 100
 
+-- NULL and other bounds
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},"ratio":{"$is":0.5}}}
+
+select `id` as `v0`
+from `orders`
+where (`note` is not null and (`total` > cast(? as decimal(10,2)) and `total` <= cast(? as decimal(10,2))) and (`ratio` = ? and `ratio` is not null))
+limit ?;
+-- '1.00', '2.00', 0.5, 100
+
 -- lists
 -- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1","2"]}}}
 
@@ -170,6 +179,15 @@ where (`id` in ('?', '?', '?') and (`status` not in (?) and `status` is not null
 limit ?;
 -- 1, 2, 3, 'new', '1.00', '2.00', 100
 
+-- a list with NULL, and a decimal between two
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":["a",null],"total":{"$between":["1","2"]}}}
+
+select `id` as `v0`
+from `orders`
+where ((`note` in (?) or `note` is null) and `total` between cast(? as decimal(10,2)) and cast(? as decimal(10,2)))
+limit ?;
+-- 'a', '1.00', '2.00', 100
+
 -- lists without values
 -- orders: {"verb":"select","columns":["id"],"filters":{"id":{"$in":[]}}}
 
@@ -178,6 +196,23 @@ from `orders`
 where 1 = 0
 limit ?;
 -- 100
+
+-- what passes each row
+-- orders: {"verb":"select","columns":["id"],"filters":{"id":{"$nin":[],"$ne":null},"$and":[],"$not":{"id":{"$in":[]}}}}
+
+select `id` as `v0`
+from `orders`
+limit ?;
+-- 100
+
+-- documents, and NULL or the document null
+-- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"meta":{"a":1}},{"meta":null}]}}
+
+select `id` as `v0`
+from `orders`
+where (`meta` = cast(? as json) or (`meta` is null or `meta` = cast(? as json)))
+limit ?;
+-- '{"a":1}', 'null', 100
 
 -- byte by byte
 -- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$is":"paid"}}}
@@ -196,6 +231,15 @@ from `orders`
 where (`note` like ? escape '!' and `note` not like ? escape '!' and `note` like ? escape '!' and `note` like ? escape '!')
 limit ?;
 -- 'a%', 'b%', 'c%', '%d%', 100
+
+-- characters of patterns
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$startsWith":"5%","$contains":"\\_!"}}}
+
+select `id` as `v0`
+from `orders`
+where (`note` like ? escape '!' and `note` like ? escape '!')
+limit ?;
+-- '5!%%', '%\!_!!%', 100
 
 -- in any letter case
 -- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},"note":{"$contains":"X","$case":"ignore"}}}
@@ -945,6 +989,22 @@ update `orders`
 set `status` = ?, `note` = ?
 where `id` = '?';
 -- 'paid', null, 5
+
+-- by one filter or another
+-- orders: {"verb":"update","data":{"status":"paid"},"filters":{"$or":[{"id":1},{"note":null}]}}
+
+update `orders`
+set `status` = ?
+where (`id` = '?' or `note` is null);
+-- 'paid', 1
+
+-- of no row
+-- orders: {"verb":"update","data":{"status":"paid"},"filters":{"id":{"$in":[]}}}
+
+update `orders`
+set `status` = ?
+where 1 = 0;
+-- 'paid'
 
 -- operators
 -- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},"status":{"$default":true}},"filters":{"id":5}}

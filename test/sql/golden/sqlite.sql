@@ -162,6 +162,15 @@ where ((typeof("status") = 'text' and "status" <> ?) and ((typeof("total") in ('
 limit ?;
 -- 'paid', 1, 2, 1, 9, 100
 
+-- NULL and other bounds
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},"ratio":{"$is":0.5}}}
+
+select "id" as "v0"
+from "orders"
+where ("note" is not null and ((typeof("total") in ('integer', 'real') and "total" > ?) and (typeof("total") in ('integer', 'real') and "total" <= ?)) and ("ratio" = ? and "ratio" is not null))
+limit ?;
+-- 1, 2, 0.5, 100
+
 -- lists
 -- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1","2"]}}}
 
@@ -171,6 +180,15 @@ where ("id" in (?, ?, ?) and ((typeof("status") = 'text' and "status" not in (?)
 limit ?;
 -- 1, 2, 3, 'new', 1, 2, 100
 
+-- a list with NULL, and a decimal between two
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":["a",null],"total":{"$between":["1","2"]}}}
+
+select "id" as "v0"
+from "orders"
+where (("note" in (?) or "note" is null) and (typeof("total") in ('integer', 'real') and "total" between ? and ?))
+limit ?;
+-- 'a', 1, 2, 100
+
 -- lists without values
 -- orders: {"verb":"select","columns":["id"],"filters":{"id":{"$in":[]}}}
 
@@ -179,6 +197,23 @@ from "orders"
 where 1 = 0
 limit ?;
 -- 100
+
+-- what passes each row
+-- orders: {"verb":"select","columns":["id"],"filters":{"id":{"$nin":[],"$ne":null},"$and":[],"$not":{"id":{"$in":[]}}}}
+
+select "id" as "v0"
+from "orders"
+limit ?;
+-- 100
+
+-- documents, and NULL or the document null
+-- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"meta":{"a":1}},{"meta":null}]}}
+
+select "id" as "v0"
+from "orders"
+where (case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end or ("meta" is null or case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end))
+limit ?;
+-- '{"a":1}', 'null', 100
 
 -- byte by byte
 -- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$is":"paid"}}}
@@ -197,6 +232,15 @@ from "orders"
 where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" not like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!'))
 limit ?;
 -- 'a%', 'b%', 'c%', '%d%', 100
+
+-- characters of patterns
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$startsWith":"5%","$contains":"\\_!"}}}
+
+select "id" as "v0"
+from "orders"
+where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!'))
+limit ?;
+-- '5!%%', '%\!_!!%', 100
 
 -- in any letter case
 -- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},"note":{"$contains":"X","$case":"ignore"}}}
@@ -1063,6 +1107,22 @@ update "orders"
 set "status" = ?, "note" = ?
 where "id" = ? and ("status" is not ? collate binary or "note" is not ? collate binary);
 -- 'paid', null, 5, 'paid', null
+
+-- by one filter or another
+-- orders: {"verb":"update","data":{"status":"paid"},"filters":{"$or":[{"id":1},{"note":null}]}}
+
+update "orders"
+set "status" = ?
+where ("id" = ? or "note" is null) and "status" is not ? collate binary;
+-- 'paid', 1, 'paid'
+
+-- of no row
+-- orders: {"verb":"update","data":{"status":"paid"},"filters":{"id":{"$in":[]}}}
+
+update "orders"
+set "status" = ?
+where 1 = 0 and "status" is not ? collate binary;
+-- 'paid', 'paid'
 
 -- operators
 -- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},"status":{"$default":true}},"filters":{"id":5}}

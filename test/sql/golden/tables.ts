@@ -41,9 +41,7 @@ export function createTables (engine: Engine, traits?: ServerTraits): Catalog {
     }
   }
   const refers = (column: string, referencedTable: string, referencedColumn = 'id') => ({
-    foreignKeys: [{
-      name: `of_${column}`, columns: [column], referencedTable, referencedColumns: [referencedColumn]
-    }]
+    foreignKeys: [{ name: `of_${column}`, columns: [column], referencedTable, referencedColumns: [referencedColumn] }]
   })
   const fires = (timing: 'before' | 'after', event: 'insert' | 'update') =>
     ({ triggers: { isComplete: true, list: [{ timing, event }] } })

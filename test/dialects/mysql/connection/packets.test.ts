@@ -99,9 +99,7 @@ function text (value: string): Buffer {
   const bytes = Buffer.from(value)
   return bytes.length < 251
     ? Buffer.concat([Buffer.from([bytes.length]), bytes])
-    : Buffer.concat([
-      Buffer.from([0xfc, bytes.length & 0xff, bytes.length >> 8]), bytes
-    ])
+    : Buffer.concat([Buffer.from([0xfc, bytes.length & 0xff, bytes.length >> 8]), bytes])
 }
 
 /** The packet of a definition, as the manual has it, with other bytes around it. */

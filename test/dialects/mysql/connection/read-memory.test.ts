@@ -71,9 +71,7 @@ t.test('the next answer reuses the memory of the previous ones', async (t) => {
   const { ask } = await createClient(t, new ReadMemory())
   const used = new Set<ArrayBufferLike>()
   for (let answer = 0; answer < 50; answer++) {
-    for (const { buffer } of (await ask(
-      answer % 2 === 0 ? 300 : 150_000, 'at its end'
-    )).pieces) used.add(buffer)
+    for (const { buffer } of (await ask(answer % 2 === 0 ? 300 : 150_000, 'at its end')).pieces) used.add(buffer)
   }
   t.ok(used.size <= 4, `${used.size} blocks`)
 })
@@ -130,9 +128,7 @@ await onEachEngine(t, 'answers of all sizes on the same connections contain thei
   schema: wide, only: ['mariadb', 'mysql'], database: { pool: { size: 2, wait: 60_000 } }
 }, async (t, service) => {
   for (const [index, size] of SIZES.entries()) {
-    await service.sql(
-      `insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`
-    )
+    await service.sql(`insert into wide values (${index}, ${size}, repeat(char(${97 + index} using utf8mb4), ${size}))`)
   }
   const ask = async (filters: object, ids: number[]): Promise<void> => {
     const { status, json } = await service.post('wide', { verb: 'select', filters, orderBy: 'id' })

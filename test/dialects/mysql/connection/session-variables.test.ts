@@ -105,9 +105,7 @@ for (const engine of await engines()) {
       if (!NOT_OF_A_SESSION.has(errno)) unknown.push(name)
     }
     if (LISTED.test(engine.version)) {
-      t.same(
-        unknown, [], 'set them in session-settings.ts, or list them here with the reason why not'
-      )
+      t.same(unknown, [], 'set them in session-settings.ts, or list them here with the reason why not')
     } else t.comment(`not considered: ${unknown.join(', ')}`)
   })
 
