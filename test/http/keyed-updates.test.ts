@@ -156,22 +156,6 @@ await test('one statement writes rows of the same columns, where their ' +
   t.strictSame((await sql('select stock from items order by id')).map(({ stock }) => Number(stock)), [7, 9, 30, 4])
 }, ['mariadb', 'mysql'])
 
-await test('the form of the body', async (t, { post }) => {
-  const one = [{ id: 1, stock: 1 }]
-  for (const [body, code, path] of [
-    [{ ...update, key: ['other'], data: [{ other: 'x', stock: 1 }] }, 'INVALID_BODY', '/key'],
-    [{ ...update, data: [{ id: 1, stock: 1 }, { stock: 2 }] }, 'MISSING_COLUMN', '/data/1/id'],
-    [{ verb: 'update', key: ['id'], data: one }, 'FILTERS_REQUIRED', '/filters'],
-    [{ ...update, data: Array.from({ length: 1001 }, (_, id) => ({ id, stock: 1 })) }, 'INVALID_BODY', '/data']
-  ] as const) {
-    const refused = await post('items', body)
-    t.match(refused.json.error, { code, details: [{ path }] }, JSON.stringify(body).slice(0, 100))
-  }
-  isRefusal(t, await post('items', { ...update, data: [{ id: 1, stock: null }] }), {
-    status: 422, code: 'NOT_NULL_VIOLATION', why: 'null'
-  })
-})
-
 await test('a grant sees its own rows and keys, and writes its own columns', async (t, { post, sql }) => {
   const send = (body: object, token = grantee) => post('items', { ...update, ...body }, { token })
   t.match(

@@ -287,45 +287,6 @@ await test('filters compare columns of time with the moment, in selects, updates
   })).json.data.rows.length, 2)
 })
 
-await test('where $now may not stand it is INVALID_VALUE', async (t, { post }) => {
-  const now = { $now: { days: 1 } }
-  const select = (fields: object): object => ({ verb: 'select', ...fields })
-  const bodies: Array<[body: object, path: string]> = [
-    [select({ filters: { t: now } }), '/filters/t'], [select({ filters: { y: { $gt: now } } }), '/filters/y/$gt'], [
-      select({ filters: { word: now } }), '/filters/word'
-    ], [select({ filters: { id: { $lt: now } } }), '/filters/id/$lt'],
-    [select({ filters: { dt: { $in: [now] } } }), '/filters/dt/$in/0'], [
-      select({ filters: { dt: [now] } }), '/filters/dt/0'
-    ], [select({ filters: { dt: { $nin: [now] } } }), '/filters/dt/$nin/0'],
-    [select({ filters: { dt: { $is: now } } }), '/filters/dt/$is'],
-    [select({ filters: { $is: { dt: now } } }), '/filters/$is/dt'],
-    [select({ filters: { dt: { $now: { days: 1.5 } } } }), '/filters/dt/$now'], [
-      select({ filters: { dt: { $gt: { $now: { days: 100_001 } } } } }), '/filters/dt/$gt/$now'
-    ], [select({ filters: { dt: { $now: false } } }), '/filters/dt/$now'],
-    [select({ filters: { dt: { $now: {} } } }), '/filters/dt/$now'],
-    [select({ filters: { dt: { $between: [now, { $now: { weeks: 1 } }] } } }), '/filters/dt/$between/1/$now'],
-    [select({ groupBy: ['dt'], having: { dt: { $gt: now } } }), '/having/dt/$gt'], [
-      select({ groupBy: ['dt'], having: { dt: now } }), '/having/dt'
-    ], [select({ aggregates: { n: { $max: 'dt' } }, having: { n: { $lt: now } } }), '/having/n/$lt'],
-    [select({ aggregates: { n: { $count: '*' } }, having: { n: now } }), '/having/n'],
-    [select({ orderBy: 'dt', after: { dt: now, id: 1 } }), '/after/dt'], [select({ after: { id: now } }), '/after/id'],
-    [select({ expect: now }), '/expect'], [select({ expect: { $gte: now } }), '/expect'], [
-      { verb: 'delete', filters: { id: 1 }, expect: { $eq: now } }, '/expect'
-    ], [{ verb: 'update', filters: { id: 1 }, data: { word: 'x' }, expect: now }, '/expect'],
-    [{ verb: 'insert', data: { id: 1, word: now } }, '/data/word'], [
-      { verb: 'insert', data: [{ id: now }] }, '/data/0/id'
-    ], [{ verb: 'insert', data: { id: 1, dt: { $now: { days: 1, weeks: 1 } } } }, '/data/dt/$now'],
-    [{ verb: 'insert', data: { id: 1, dt: { $now: { days: 2 ** 60 } } } }, '/data/dt/$now'],
-    [{ verb: 'insert', data: { id: 1, dt: { $now: { days: '1' } } } }, '/data/dt/$now']
-  ]
-  for (const [body, path] of bodies) {
-    const why = JSON.stringify(body)
-    const answer = await post('moments', body)
-    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why })
-    t.match(answer.json.error.details[0]?.path, path, why)
-  }
-})
-
 await test('a row whose key is the present time has it as its id, and is returned', async (t, { post }) => {
   const { id } = (await post('keyed', { verb: 'insert', data: { at: { $now: { days: -1 } } } })).json.data
   t.match(id, /^\d{4}-\d\d-\d\dT/)

@@ -96,19 +96,11 @@ await test('every error names its operation', async (t, service) => {
     ],
     [{ table: 'orders', verb: 'insert', data: {} }, 400, 'MISSING_COLUMN', '/operations/1/data/customer_id'],
     [{ table: 'nothing', verb: 'select' }, 404, 'TABLE_NOT_FOUND', '/operations/1/table'],
-    [{ table: 'orders', verb: 'delete', filters: {} }, 400, 'FILTERS_REQUIRED', '/operations/1/filters'],
     [
       { table: 'orders', verb: 'delete', filters: { id: { $nin: [] } } }, 400, 'FILTERS_REQUIRED',
       '/operations/1/filters'
     ],
-    [{ table: 'orders', verb: 'delete' }, 400, 'FILTERS_REQUIRED', '/operations/1/'],
     [{ table: 'orders', verb: 'drop' }, 400, 'INVALID_BODY', '/operations/1/verb'],
-    [{ table: 'orders', verb: 'select', limit: 1001 }, 400, 'LIMIT_OUT_OF_RANGE', '/operations/1/limit'],
-    [{ table: 'orders', verb: 'select', dryRun: true }, 400, 'INVALID_BODY', '/operations/1/dryRun'],
-    [{ table: 'orders', verb: 'delete', filters: { id: 1 }, lock: true }, 400, 'INVALID_BODY', '/operations/1/lock'],
-    [{ table: 'orders', verb: 'select', lock: 1 }, 400, 'INVALID_BODY', '/operations/1/lock'],
-    [{ verb: 'select' }, 400, 'INVALID_BODY', '/operations/1/table'],
-    [[], 400, 'INVALID_BODY', '/operations/1'],
     [{ table: 'orders', verb: 'delete', filters: { id: 1 } }, 409, 'FOREIGN_KEY_VIOLATION', '/operations/1']
   ]
   for (const [operation, status, code, path] of cases) {
@@ -121,50 +113,6 @@ await test('every error names its operation', async (t, service) => {
   }
   t.same(await counts(service), [2, 2])
 })
-
-await test('the fields of the body have their types and bounds', async (t, { operate }) => {
-  const cases: Array<[unknown, string]> = [
-    [{}, '/operations'], [{ operations: [] }, '/operations'], [{ operations: {} }, '/operations'],
-    [{ operations: Array(101).fill(insertOrder) }, '/operations'],
-    [{ operations: [insertOrder], isolation: 'chaos' }, '/isolation'],
-    [{ operations: [insertOrder], dryRun: 1 }, '/dryRun'], [{ operations: [insertOrder], verb: 'select' }, '/verb']
-  ]
-  for (const [body, path] of cases) {
-    const answer = await operate(body)
-    isRefusal(t, answer, { status: 400, code: 'INVALID_BODY', why: path })
-    t.match(answer.json.error.details, [{ path }])
-  }
-  const select = { table: 'orders', verb: 'select', limit: 1 }
-  const messages: Array<[body: object, path: string, message: string]> = [
-    [
-      { operations: [select], height: 1 }, '/height',
-      '"height" is not allowed here; the fields are operations, isolation, dryRun'
-    ],
-    [{ operations: [{ ...select, lock: 1 }] }, '/operations/0/lock', '"lock" must be true or false'],
-    [{ operations: [{ ...select, table: 1 }] }, '/operations/0/table', '"table" must be the name of a table'],
-    [
-      { operations: [{ ...select, dryRun: true }] }, '/operations/0/dryRun',
-      '"dryRun" is not allowed in an operation; it belongs beside "operations"'
-    ]
-  ]
-  for (const [body, path, message] of messages) {
-    t.match((await operate(body)).json.error, { code: 'INVALID_BODY', message, details: [{ path }] })
-  }
-  isRefusal(t, await operate('[]'), { status: 400, code: 'INVALID_BODY', why: 'no object' })
-  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1.5}]}'), {
-    status: 400, code: 'INVALID_BODY', why: 'a limit'
-  })
-  isRefusal(t, await operate('{"operations": [{"table": "orders", "verb": "select", "limit": 1e400}]}'), {
-    status: 400, code: 'LIMIT_OUT_OF_RANGE', why: 'no infinity'
-  })
-  isRefusal(t, await operate('{'), { status: 400, code: 'INVALID_JSON', why: 'no JSON' })
-  isRefusal(t, await operate([insertOrder], { method: 'GET' }), { status: 405, code: 'METHOD_NOT_ALLOWED', why: 'GET' })
-  isRefusal(t, await operate([insertOrder], { database: 'nothing' }), {
-    status: 404, code: 'DATABASE_NOT_FOUND', why: 'no database'
-  })
-  isRefusal(t, await operate([insertOrder], { token: null }), { status: 401, code: 'UNAUTHENTICATED', why: 'no token' })
-  t.equal((await operate(Array(100).fill({ table: 'orders', verb: 'select', limit: 1 }))).json.data.results.length, 100)
-}, ['sqlite'])
 
 await onEachEngine(t, 'the setting limits.operations is the most operations, which the document says ' +
   'and references reach', {

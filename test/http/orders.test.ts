@@ -83,10 +83,7 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
     }, ['a', 'b', null]],
     ['tasks', { orderBy: 'due ASC NULLS LAST', after: null }, 'INVALID_ORDER_BY /orderBy'], [
       'tasks', { orderBy: 'id, due DESC NULLS FIRST', after: { id: 1, due: null } }, 'INVALID_ORDER_BY /orderBy'
-    ], ['tasks', { orderBy: 'due DESC NULLS LAST, id ASC NULLS LAST', after: null }, [1, 5, 3, 2, 4]],
-    ['tasks', { orderBy: 'due NULLS LAST' }, 'INVALID_ORDER_BY /orderBy'], [
-      'tasks', { orderBy: [{ due: 'NULLS LAST' }] }, 'INVALID_ORDER_BY /orderBy'
-    ], ['tasks', { orderBy: [{ due: 'ASC NULLS' }] }, 'INVALID_ORDER_BY /orderBy']
+    ], ['tasks', { orderBy: 'due DESC NULLS LAST, id ASC NULLS LAST', after: null }, [1, 5, 3, 2, 4]]
   ]
   for (const [name, body, expected] of table) t.same(await ids(name, body), expected, JSON.stringify(body))
   const lists = await post('owners', {
@@ -129,9 +126,6 @@ const regions = (engine: EngineName): string[] => [
         "'Bo', 2), (3, 'Cy', null)",
   'create table orders (id integer not null primary key, customer_id int, foreign key (customer_id) ' +
     'references customers (id))', 'insert into orders values (1, 1), (2, 2), (3, 3), (4, null), (5, 2)',
-  'create table parts (id integer not null primary key, order_id int)', 'create index by_order on parts (order_id)',
-  'insert into parts values (1, 1), (2, 2), (3, 2)', 'create table books (id integer not null primary ' +
-    'key, order_id int)', 'create index by_book on books (order_id)', 'insert into books values (1, 1), (1 + 1, 2)',
   ...engine === 'sqlite'
     ? ['create index by_customer on orders (customer_id)', 'create index by_land on customers (land_id)']
     : []
@@ -177,28 +171,6 @@ await onEachEngine(t, 'orders through members of members', {
     payload: { verb: 'select', columns: ['id'], orderBy: 'customer.land.name DESC, id', include, limit: 1 }
   })
   t.equal(stream.body, '{"id":1,"customer":{"name":"Ada","land":{"name":"Peru"}}}\n')
-  t.equal(await ids('customer.land.name', { after: null }), 'INVALID_ORDER_BY /orderBy')
-  t.equal(await ids('customer.land.nope'), 'COLUMN_NOT_FOUND /orderBy')
-  t.equal(await ids([{ customer: { land: { nope: 'ASC' } } }]), 'COLUMN_NOT_FOUND /orderBy/0/customer/land/nope')
-  t.equal(await ids([{ customer: { nope: { name: 'ASC' } } }]), 'INVALID_ORDER_BY /orderBy/0/customer/nope')
-  t.equal(await ids('customer.nope.name'), 'COLUMN_NOT_FOUND /orderBy')
-  t.equal(await ids([{ customer: { land: 'ASC' } }]), 'COLUMN_NOT_FOUND /orderBy/0/customer/land')
-  t.equal(await ids('customer.land.name.x'), 'COLUMN_NOT_FOUND /orderBy')
-  const book = {
-    order: {
-      table: 'orders',
-      include: {
-        parts: { on: { id: 'order_id' } },
-        n: { table: 'parts', on: { id: 'order_id' }, aggregates: { n: { $count: '*' } } }
-      },
-      on: { order_id: 'id' }
-    }
-  }
-  t.equal(await ids('order.parts.id', { include: book }, {}, 'books'), 'INVALID_ORDER_BY /orderBy', 'a list')
-  t.equal(
-    await ids('order.n.n', { include: book }, {}, 'books'), 'INVALID_ORDER_BY /orderBy',
-    'an aggregate of a member of a member'
-  )
   t.equal(await ids('customer.land.secret', {}, { token: SELLER }), 'COLUMN_NOT_FOUND /orderBy')
   t.same(
     await ids('customer.land.name ASC NULLS LAST, id', {}, { token: SELLER }), [1, 2, 3, 4, 5],

@@ -60,8 +60,6 @@ const test = sharedOnEachEngine(t, {
     ...engine === 'sqlite'
       ? []
       : [
-          "create table odd_labels (id int not null primary key, labels set('a', 'b') null, doc json null, " +
-            'place geometry null)',
           "create table enum_labels (id int not null primary key, label enum('z', '😀', 'a', 'M') null)",
           "insert into enum_labels values (1, 'a'), (2, '😀'), (3, 'z'), (4, null), (5, 'M'), (6, '😀')",
           "create table set_labels (id int not null, labels set('b', 'a') not null, primary key (labels, id))",
@@ -159,27 +157,6 @@ await test('columns of the position need not be among the columns', async (t, se
   }
 })
 
-await test('after, offset and total are refused as the ' +
-  'contract of a body says', async (t, { post, engine, statements }) => {
-  statements()
-  for (const [fields, code, path] of [
-    ['"after": {"kind": "a"}', 'INVALID_BODY', '/after/kind'], ['"after": {"id": "x"}', 'INVALID_VALUE', '/after/id'],
-    ['"after": {"id": 99999999999999999999}', 'INVALID_VALUE', '/after/id'],
-    ['"offset": 100001', 'INVALID_BODY', '/offset'], ['"total": 1e400', 'INVALID_BODY', '/total']
-  ] as const) {
-    t.match((await post('events', `{"verb": "select", ${fields}}`)).json.error, { code, details: [{ path }] }, fields)
-  }
-  if (engine !== 'sqlite') {
-    for (const column of ['labels', 'doc', 'place']) {
-      t.match(
-        (await post('odd_labels', { verb: 'select', orderBy: column, after: null })).json.error,
-        { code: 'INVALID_ORDER_BY', details: [{ path: '/orderBy' }] }, column
-      )
-    }
-  }
-  t.same(statements(), [])
-})
-
 await test('the key is the primary key, else the unique key of NOT NULL columns with the fewest columns that ' +
   'was defined first', async (t, { post }) => {
   for (const table of ['no_key', 'seen', 'nullable_key']) {
@@ -236,20 +213,6 @@ await test('total counts the rows that the filters select, up to a number', asyn
   t.equal(
     (await post('events', { verb: 'select', columns: ['id'], limit: 1, after: null, total: true })).text,
     '{"success":true,"data":{"rows":[{"id":1}],"count":1,"next":{"id":1},"total":5}}'
-  )
-})
-
-await test('without fields of pages a select is one statement without them', async (t, { post, statements }) => {
-  statements()
-  t.equal(
-    (await post('events', { verb: 'select', columns: ['id'], orderBy: 'kind DESC, id', limit: 2 })).text,
-    '{"success":true,"data":{"rows":[{"id":1},{"id":4}],"count":2}}'
-  )
-  const [statement, ...others] = statements()
-  t.same(others, [])
-  t.match(
-    statement,
-    /^select [`"]id[`"] as [`"]v0[`"] from [`"]events[`"] order by [`"]events[`"]\.[`"]kind[`"] desc, [`"]events[`"]\.[`"]id[`"] asc limit (\?|2)$/
   )
 })
 

@@ -277,50 +277,6 @@ await onEachEngine(t, 'rows that are larger than resultLimit are refused, and ' 
   t.equal((await read()).length, 4)
 })
 
-await testShop('"returning" needs the permission select, and is refused ' +
-  'with the verb\'s 403', async (t, { post, statements }) => {
-  const writes = { token: 'token-that-writes-0123456789-0123456789' }
-  const bodies = [{ verb: 'insert', data: { nope: 1 } }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, {
-    verb: 'delete', filters: { id: 1 }
-  }]
-  statements()
-  for (const body of bodies) {
-    const answer = await post('customers', { ...body, returning: ['nope'] }, writes)
-    isRefusal(t, answer, {
-      status: 403, code: 'PERMISSION_DENIED', why: `${body.verb}, before names and values are looked at`
-    })
-    t.match(answer.json.error.message, /"returning" needs the permission select/)
-  }
-  isRefusal(t, await post('nowhere', { verb: 'delete', filters: { id: 1 }, returning: '*' }, writes), {
-    status: 403, code: 'PERMISSION_DENIED', why: 'before the table is looked up'
-  })
-  t.same(statements(), [])
-  t.equal((await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 } }, writes)).status, 200)
-  isRefusal(t, await post('customers', { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, returning: '*' }, {
-    token: 'token-that-reads-0123456789-0123456789'
-  }), { status: 403, code: 'PERMISSION_DENIED', why: 'the verb itself' })
-})
-
-const refusals: Array<[why: string, body: object, code: string, path: string]> = [
-  ['an empty list', { returning: [] }, 'INVALID_BODY', '/returning'],
-  ['a column that is not there', { returning: ['id', 'nope'] }, 'COLUMN_NOT_FOUND', '/returning/1']
-]
-
-await testShop('an invalid "returning" is rejected before a statement is sent', async (t, { post, statements }) => {
-  statements()
-  for (const [why, field, code, path] of refusals) {
-    for (const body of [
-      { verb: 'insert', data: { email: 'x', name: 'x' } }, { verb: 'update', data: { name: 'x' }, filters: { id: 1 } },
-      { verb: 'delete', filters: { id: 1 } }
-    ]) {
-      const answer = await post('customers', { ...body, ...field })
-      isRefusal(t, answer, { status: 400, code, why: `${body.verb}: ${why}` })
-      t.equal(answer.json.error.details[0].path, path, why)
-    }
-  }
-  t.same(statements(), [])
-})
-
 /** Each test has tables of its own. */
 const triggers: Schema = {
   mysql: [

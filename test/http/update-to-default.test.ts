@@ -1,7 +1,6 @@
 /** `{"$default": true}` in the data of an update and in `set` of an upsert. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
-import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine } from '../support/service.ts'
 
@@ -82,34 +81,6 @@ await onEachEngine(t, '$default', { schema, tokens }, async (t, { engine, post, 
     t.same((await upsert([{ code: 'a', needed: 1, n: 9 }, { code: 'c', needed: 1, n: 9 }])).json.data?.rows, [
       { code: 'a', n: 5, word: expected.word, computed: 5 }, { code: 'c', n: 9, word: expected.word, computed: 5 }
     ])
-    t.match(await upsert({ code: 'a', needed: 1 }, { needed: $default }), {
-      status: 400, json: { error: { code: 'INVALID_VALUE', details: [{ path: '/onConflict/set/needed/$default' }] } }
-    })
-  })
-
-  await t.test('is refused', async (t) => {
-    for (const [data, code, path] of [
-      [{ id: $default }, 'INVALID_VALUE', '/data/id/$default'],
-      [{ needed: $default }, 'INVALID_VALUE', '/data/needed/$default'], [
-        { twice: $default }, 'COLUMN_NOT_WRITABLE', '/data/twice'
-      ], [{ note: { $default: false } }, 'INVALID_VALUE', '/data/note/$default'],
-      [{ note: { $default: null } }, 'INVALID_VALUE', '/data/note/$default'],
-      [{ doc: { $default: 1 } }, 'INVALID_VALUE', '/data/doc/$default'], [
-        { note: { $default: true, $now: true } }, 'INVALID_VALUE', '/data/note'
-      ], [{ nope: $default }, 'COLUMN_NOT_FOUND', '/data/nope']
-    ] as Array<[object, string, string]>) {
-      const answer = await update(data)
-      isRefusal(t, answer, { status: 400, code, why: JSON.stringify(data) })
-      t.equal(answer.json.error.details[0].path, path)
-    }
-    for (const column of ['n', 'doc']) {
-      t.match(
-        await post('things', { verb: 'insert', data: { code: 'z', needed: 1, [column]: $default } }),
-        { status: 400, json: { error: { code: 'INVALID_VALUE', details: [{ path: `/data/${column}` }] } } },
-        'an insert leaves a column out'
-      )
-    }
-    t.match(await post('things', { verb: 'select', filters: { n: $default } }), { status: 400 })
   })
 
   await t.test('a column with a rule is checked after the write', async (t) => {

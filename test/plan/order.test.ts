@@ -202,33 +202,6 @@ t.test('SQLite gets the bound of the first column beside the position', async (t
   )
 })
 
-t.test('a position has the columns of the order and no others', async (t) => {
-  for (const [after, path] of [
-    [{}, '/after/id'], [{ id: 1, name: 'a' }, '/after/name'], [{ nope: 1 }, '/after/nope']
-  ] as const) {
-    t.throws(() => plan({ after }), { code: 'INVALID_BODY', details: [{ path }] })
-  }
-  t.throws(
-    () => plan({ after: { id: null } }), { code: 'INVALID_VALUE', details: [{ path: '/after/id' }] },
-    'no row has this position'
-  )
-  t.throws(() => plan({ after: { id: 'x' } }), { code: 'INVALID_VALUE', details: [{ path: '/after/id' }] })
-  t.throws(() => plan({ after: null, orderBy: 'tags' }), { code: 'INVALID_ORDER_BY' })
-})
-
-t.test('columns of the order that the answer does not have are read for its position', async (t) => {
-  const { page } = plan({ after: null, orderBy: 'place, name', columns: ['name'] })
-  t.same(page?.by === 'position' && page.hidden.map(({ name }) => name), ['place', 'id'])
-})
-
-t.test('rows beyond a limit cannot be skipped, and a total is of the same snapshot as its page', async (t) => {
-  t.match(plan({ offset: LIMITS.offset }).page, { by: 'offset', offset: LIMITS.offset })
-  t.throws(() => plan({ offset: LIMITS.offset + 1 }), { code: 'INVALID_BODY', details: [{ path: '/offset' }] })
-  t.match(plan({ total: true }), { total: { limit: undefined }, inTransaction: true })
-  t.match(plan({ total: 50 }), { total: { limit: 50 }, inTransaction: true })
-  t.notOk('inTransaction' in plan({ after: null }))
-})
-
 t.test('a text of a collation whose order the server does not keep has no position, an ' +
   'ENUM of it has one', async (t) => {
   const latin7 = { charset: 'latin7', collation: 'latin7_general_ci', nullable: false }

@@ -85,76 +85,32 @@ const noObject = refusedWith(400, 'INVALID_BODY', [
   ['100,000 brackets', deep(100_000)]
 ])
 
-const badVerbs = refusedWith(400, 'INVALID_BODY', [
+/** Each kind of mistake; test/request/refusals.txt has all. */
+const badFields = refusedWith(400, 'INVALID_BODY', [
   ['no verb', {}, '/verb'],
-  ...each([
-    null, 1, true, ['select'], {}, { select: 1 }, '', 'SELECT', 'select ', 'select\0', 'drop', 'upsert', 'replace',
-    '__proto__', 'constructor', 'toString', 'hasOwnProperty'
-  ],
-  (verb, shown): Row => [`the verb ${shown}`, { verb, filters: { id: 1 } }, '/verb']),
+  ...each([null, ['select'], 'SELECT', 'upsert', '__proto__', 'constructor'], (verb, shown): Row => [
+    `the verb ${shown}`, { verb, filters: { id: 1 } }, '/verb'
+  ]),
   ['a verb that no double holds', '{"verb":1e400}', '/verb'],
-  ['a verb by another name', { Verb: 'select' }, '/verb'],
-  ['the verb in a prototype', '{"__proto__":{"verb":"select"}}', '/verb']
-])
-
-const strayFields = refusedWith(400, 'INVALID_BODY', [
-  ...each([
-    'where', 'table', 'skip', 'Limit', 'order_by', '', ' ', 'toString', 'hasOwnProperty', 'constructor', '$and',
-    'lim\0it'
-  ],
-  (field, shown): Row => [`the field ${shown}`, { verb: 'select', [field]: 1 }, `/${field}`]),
+  ['the verb in a prototype', '{"__proto__":{"verb":"select"}}', '/verb'],
+  ...each(['where', '', 'hasOwnProperty', 'lim\0it'], (field, shown): Row => [
+    `the field ${shown}`, { verb: 'select', [field]: 1 }, `/${field}`
+  ]),
   ['the field "__proto__"', '{"verb":"select","__proto__":{"limit":1}}', '/__proto__'],
   ['the field "a/b"', { verb: 'select', 'a/b': 1 }, '/a~1b'],
   ['the field "a~b"', { verb: 'select', 'a~b': 1 }, '/a~0b'],
   ['a field of half a surrogate pair', '{"verb":"select","\\ud800":1}', '/\ud800'],
-  ...each(['data'], (field): Row => [`"${field}" to select`, { verb: 'select', [field]: { id: 1 } }, `/${field}`]),
-  ...each(['filters', 'columns', 'limit', 'orderBy'], (field): Row => [
-    `"${field}" to insert`, { verb: 'insert', data: { email: 'a', name: 'b' }, [field]: {} }, `/${field}`
-  ]),
-  ...each(['columns', 'limit', 'orderBy'], (field): Row => [
-    `"${field}" to update`, { verb: 'update', data: { name: 'b' }, filters: { id: 1 }, [field]: 1 }, `/${field}`
-  ]),
-  ...each(['data', 'columns', 'limit', 'orderBy'], (field): Row => [
-    `"${field}" to delete`, { verb: 'delete', filters: { id: 1 }, [field]: 1 }, `/${field}`
-  ])
-])
-
-const badFields = refusedWith(400, 'INVALID_BODY', [
+  ['a field of another verb', { verb: 'delete', filters: { id: 1 }, limit: 1 }, '/limit'],
   ['an insert without data', { verb: 'insert' }, '/data'],
-  ['an update without data', { verb: 'update', filters: { id: 1 } }, '/data'],
+  ['an insert of too many rows', { verb: 'insert', data: Array(1001).fill({}) }, '/data'],
+  ['a row that is none', { verb: 'insert', data: [{ email: 'a', name: 'b' }, null] }, '/data/1'],
+  [
+    'onConflict without a key', { verb: 'insert', data: { email: 'a', name: 'b' }, onConflict: {} }, '/onConflict/key'
+  ],
   ['an update of nothing', { verb: 'update', data: {}, filters: { id: 1 } }, '/data'],
-  ...each([null, 'name', 1, true, [], Array(1001).fill({})], (data, shown): Row => [
-    `insert with the data ${shown.slice(0, 50)}`, { verb: 'insert', data }, '/data'
-  ]),
-  ...each([null, 'name', []], (row, shown): Row => [
-    `insert with the row ${shown}`, { verb: 'insert', data: [{ email: 'a', name: 'b' }, row] }, '/data/1'
-  ]),
-  ...each([null, 'id', 1, []], (onConflict, shown): Row => [
-    `insert with onConflict ${shown}`, { verb: 'insert', data: { email: 'a', name: 'b' }, onConflict }, '/onConflict'
-  ]),
-  ...each([[], 'email', null], (key, shown): Row => [
-    `onConflict with the key ${shown}`, { verb: 'insert', data: { email: 'a', name: 'b' }, onConflict: { key } },
-    '/onConflict/key'
-  ]),
-  ...each([{}, 'name', null, ['name', 'name']], (set, shown): Row => [
-    `onConflict with the set ${shown}`,
-    { verb: 'insert', data: { email: 'a', name: 'b' }, onConflict: { key: ['email'], set } }, '/onConflict/set'
-  ]),
-  ...each([null, 'name', 1, true, []], (data, shown): Row => [
-    `update with the data ${shown}`, { verb: 'update', data, filters: { id: 1 } }, '/data'
-  ]),
   ['data that no double holds', '{"verb":"insert","data":1e400}', '/data'],
-  ...each([null, 'id = 1', 1, true, [], [['id', 1]], [{ id: 1 }]], (filters, shown): Row => [
-    `select with the filters ${shown}`, { verb: 'select', filters }, '/filters'
-  ]),
-  ...each([null, '1 = 1', 1, true, []], (filters, shown): Row => [
+  ...each([null, '1 = 1', []], (filters, shown): Row => [
     `delete with the filters ${shown}`, { verb: 'delete', filters }, '/filters'
-  ]),
-  ...each([null, 'id', {}, 1, true, []], (columns, shown): Row => [
-    `the columns ${shown}`, { verb: 'select', columns }, '/columns'
-  ]),
-  ...each([1, null, ['email'], {}, true], (column, shown): Row => [
-    `the column ${shown}`, { verb: 'select', columns: ['id', column] }, '/columns/1'
   ]),
   ['a column twice', { verb: 'select', columns: ['id', 'email', 'id'] }, '/columns'],
   [
@@ -163,13 +119,8 @@ const badFields = refusedWith(400, 'INVALID_BODY', [
   ],
   ['a column of 50,000 brackets', `{"verb":"select","columns":["id",${deep(50_000)}]}`, '/columns/1'],
   ['a column that no double holds', '{"verb":"select","columns":[12345678901234567890]}', '/columns/0'],
-  ...each(['10', '', '1; drop table customers', null, true, [1], {}, 1.5, 0.1, -2.5], (limit, shown): Row => [
-    `the limit ${shown}`, { verb: 'select', limit }, '/limit'
-  ]),
-  ...each([null, 1, true, ['id'], { id: 'DESC' }, [['id', 'DESC']]], (orderBy, shown): Row => [
-    `the order ${shown}`, { verb: 'select', orderBy }, '/orderBy'
-  ]),
-  ...each(['1000.00000000000000000001', '0.99999999999999999999999', '1e-400', `1.${'0'.repeat(500)}1`], (limit): Row =>
+  ...each(['10', null, 1.5], (limit, shown): Row => [`the limit ${shown}`, { verb: 'select', limit }, '/limit']),
+  ...each(['1000.00000000000000000001', '1e-400', `1.${'0'.repeat(500)}1`], (limit): Row =>
     [`a limit whose fraction no double holds: ${limit.slice(0, 30)}`, `{"verb":"select","limit":${limit}}`, '/limit']),
   ['an offset whose fraction no double holds', '{"verb":"select","offset":-1e-400}', '/offset'],
   ['a total whose fraction no double holds', '{"verb":"select","total":0.99999999999999999999999}', '/total'],
@@ -178,34 +129,18 @@ const badFields = refusedWith(400, 'INVALID_BODY', [
     '{"verb":"delete","filters":{"id":1},"expect":0.99999999999999999999999}', '/expect'
   ],
   ['an order that no double holds', '{"verb":"select","orderBy":1e400}', '/orderBy'],
-  ...each(
-    [1, 'x', true, [], ['id']], (after, shown): Row => [`the position ${shown}`, { verb: 'select', after }, '/after']
-  ),
-  ...each([null, '1', true, [], {}, -1, 0.5], (offset, shown): Row => [
-    `the offset ${shown}`, { verb: 'select', offset }, '/offset'
-  ]),
   ['an offset and a position', { verb: 'select', offset: 1, after: null }, '/offset'],
-  ...each([null, 'all', false, [], {}, 0, -1, 1.5], (total, shown): Row => [
-    `the total ${shown}`, { verb: 'select', total }, '/total'
-  ]),
   ['a total that no double holds', '{"verb":"select","total":1e400}', '/total']
 ])
 
-const outOfRange = refusedWith(400, 'LIMIT_OUT_OF_RANGE',
-  each([
-    '0', '-0', '-1', '1001', '1e4', '9007199254740993', '9223372036854775808', '18446744073709551616', '1e308', '1e400',
-    '-1e400'
-  ],
-  (limit): Row => [`the limit ${limit}`, `{"verb":"select","limit":${limit}}`, '/limit']))
+const outOfRange = refusedWith(400, 'LIMIT_OUT_OF_RANGE', each(
+  ['0', '-1', '1001', '9007199254740993', '1e400', '-1e400'],
+  (limit): Row => [`the limit ${limit}`, `{"verb":"select","limit":${limit}}`, '/limit']
+))
 
 const noFilters = refusedWith(400, 'FILTERS_REQUIRED', [
   ['an update without filters', { verb: 'update', data: { name: 'x' } }, '/filters'],
-  ['a delete without filters', { verb: 'delete' }, '/filters'],
-  ['an update with empty filters', { verb: 'update', data: { name: 'x' }, filters: {} }, '/filters'],
-  ['a delete with empty filters', { verb: 'delete', filters: {} }, '/filters'],
-  ['an update of nothing without filters', { verb: 'update', data: { name: 'x' }, filter: { id: 1 } }, '/filters']
+  ['a delete with empty filters', { verb: 'delete', filters: {} }, '/filters']
 ])
 
-export const badBodies: readonly BadBody[] = [
-  ...notJson, ...noObject, ...badVerbs, ...strayFields, ...badFields, ...outOfRange, ...noFilters
-]
+export const badBodies: readonly BadBody[] = [...notJson, ...noObject, ...badFields, ...outOfRange, ...noFilters]
