@@ -122,26 +122,6 @@ t.test('DATABASE_URL and API_TOKEN are added to the configuration file', async (
   }
 })
 
-t.test('flags override the environment, which overrides the file', async (t) => {
-  const settings = { ...config, port: 1, host: 'not-used.invalid', logLevel: 'silent' }
-  const cwd = folderWith(t, { databases: ['shop', 'staff'], config: settings })
-  writeFileSync(join(cwd, 'flag.json'), JSON.stringify({ ...settings, prefix: '/from-flag' }))
-  const env = { ROW_QUERY_CONFIG: 'row-query.json', HOST: 'not-used.invalid', PORT: '1', LOG_LEVEL: 'info' }
-  const server = await serveRowQuery(t, {
-    cwd, env, args: ['--config', 'flag.json', '--host', '127.0.0.1', '--port', '0']
-  })
-  t.match(await server.post('/from-flag/shop/people', select, 'reads-all'), { status: 200 })
-  t.match(await server.printed(/"msg":"request"/), /"level":30/, 'LOG_LEVEL is not that of the file')
-
-  const prefixed = await serveRowQuery(t, {
-    cwd, env: { ...env, HOST: '127.0.0.1', PORT: '0', PATH_PREFIX: '/from-environment' }
-  })
-  t.match(await prefixed.post('/from-environment/shop/people', select, 'reads-all'), { status: 200 })
-  t.match(await prefixed.post('/from-file/shop/people', select, 'reads-all'), {
-    status: 404, json: { error: { code: 'NOT_FOUND' } }
-  })
-})
-
 t.test('an empty PATH_PREFIX puts the databases at the root', async (t) => {
   const server = await serveRowQuery(t, { env: { PATH_PREFIX: '', API_TOKEN: TOKEN } })
   t.match(await server.post('/demo/products', select, TOKEN), { status: 200 })

@@ -1,7 +1,6 @@
 /** `$case`: filters that ignore the letter case of texts. */
 import t from 'tap'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
-import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
 
@@ -125,12 +124,6 @@ await onEachEngine(t, '$case ignores the ' +
     t.same(await found({
       $some: { langs: { on: { id: 'word_id' }, filters: { code: ignore({ $eq: 'En' }) }, count: 2 } }
     }), [1])
-  })
-
-  await t.test('is refused', async (t) => {
-    const answer = await post('words', { verb: 'select', filters: { n: ignore({ $eq: 1 }) } })
-    isRefusal(t, answer, { status: 400, code: 'INVALID_VALUE', why: 'a number' })
-    t.equal(answer.json.error.details[0]?.path, '/filters/n/$case')
   })
 
   await t.test('by an index of the column where its collation ignores letter case already, else by ' +

@@ -1,7 +1,6 @@
 /** `outcomes` of an upsert: what became of each row. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
-import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, startService } from '../support/service.ts'
 
@@ -96,7 +95,7 @@ await onEachEngine(t, 'outcomes', { schema, tokens }, async (t, { url, engine, p
     t.same(await of([{ sku: 'A', price: 9 }, { sku: 'U', price: 9 }], {}, { token: TENANT }), ['updated', 'inserted'])
   })
 
-  await t.test('in operations, with keys, and refused without onConflict', async (t) => {
+  await t.test('in operations', async (t) => {
     const { json } = await operate({
       operations: [
         {
@@ -113,20 +112,6 @@ await onEachEngine(t, 'outcomes', { schema, tokens }, async (t, { url, engine, p
       dryRun: true
     })
     t.same(json.data?.results[1].rows, [{ sku: 'unchanged' }], JSON.stringify(json))
-    isRefusal(t, await post('goods', { verb: 'insert', data: { sku: 'Q' }, outcomes: true }), {
-      status: 400, code: 'INVALID_BODY', why: 'without onConflict'
-    })
-    for (const verb of ['update', 'delete', 'select']) {
-      t.match(
-        await post('goods', {
-          verb, filters: { id: 1 }, ...verb === 'update' && { data: { price: 1 } }, outcomes: true
-        }),
-        { status: 400, json: { error: { code: 'INVALID_BODY' } } }, verb
-      )
-    }
-    t.match(await upsert([{ sku: 'A' }], { outcomes: 'yes' }), {
-      status: 400, json: { error: { code: 'INVALID_BODY', details: [{ path: '/outcomes' }] } }
-    })
   })
 
   if (engine === 'sqlite') return

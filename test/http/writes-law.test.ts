@@ -1,134 +1,23 @@
 // night: many random cases
 /**
- * Writes against models. Random lists with random conflicts against a model in memory: counts, rows and ids agree, one
- * request after the other and from several clients at once; and merges of random documents.
+ * Lists and upserts of several clients at once, and merges of random documents. support/write-model.ts has the model of
+ * writes one after the other.
  */
-import fc, { type Arbitrary } from 'fast-check'
+import fc from 'fast-check'
 import t from 'tap'
 import '../support/seed.ts'
 import { type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
-interface Row { sku: string, code: string | null, n: number | null, price: string, note: string | null }
-type Given = Partial<Row> & { sku: string }
-interface Upsert {
-  readonly data: Given[], readonly set: undefined | Array<keyof Row> | { n: { $inc: number } } | { note: string | null }
-}
-
-const DEFAULTS: Omit<Row, 'sku'> = { code: null, n: 3, price: '7.00', note: null }
-
+interface Row { sku: string, n: number | null }
 const schema = (engine: EngineName): string[] => [
   `create table items (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, sku varchar(20) not null unique, code varchar(20) null unique,
     n int null default 3, price decimal(10,2) not null default 7, note varchar(10) null)${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`
 ]
 
-/** The table in memory, by sku. */
-class Model {
-  rows = new Map<string, Row & { id: number }>()
-
-  /** Returns the counts, or the position of the row that collides in another key. */
-  upsert ({ data, set }: Upsert): { inserted: number, updated: number, unchanged: number } | { refused: number } {
-    const before = new Map(Array.from(this.rows, ([sku, row]) => [sku, { ...row }]))
-    const counts = { inserted: 0, updated: 0, unchanged: 0 }
-    for (const [index, given] of data.entries()) {
-      const known = this.rows.get(given.sku)
-      const row = known === undefined ? { ...DEFAULTS, ...given, id: NaN } : { ...known, ...written(known, given, set) }
-      const taken = row.code !== null &&
-        [...this.rows.values()].some(({ sku, code }) => code === row.code && sku !== row.sku)
-      if (taken) {
-        this.rows = before
-        return { refused: index }
-      }
-      this.rows.set(row.sku, row)
-      counts[known === undefined
-        ? 'inserted'
-        : JSON.stringify(known) === JSON.stringify(row) ? 'unchanged' : 'updated']++
-    }
-    return counts
-  }
-}
-
-/** What an upsert writes to a row that exists. */
-function written (known: Row, given: Given, set: Upsert['set']): Partial<Row> {
-  if (set === undefined) return given
-  if (Array.isArray(set)) {
-    return Object.fromEntries(set.map((name) => [name, name in given ? given[name] : DEFAULTS[name as 'n']]))
-  }
-  return 'n' in set ? { n: known.n === null ? null : known.n + set.n.$inc } : set
-}
-
-const skus = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'B', '10', '9', 'ä', 'z z')
-const given: Arbitrary<Given> = fc.record({
-  sku: skus,
-  code: fc.option(fc.constantFrom('x', 'y', 'z', 'u', 'v', 'w'), { freq: 2 }),
-  n: fc.option(fc.integer({ min: -5, max: 5 })),
-  price: fc.constantFrom('1.00', '2.50'),
-  note: fc.option(fc.constantFrom('', "it's", '😀', '\\'))
-}, { requiredKeys: ['sku'] })
-const upsert: Arbitrary<Upsert> = fc.record({
-  data: fc.array(given, { minLength: 1, maxLength: 12 }),
-  set: fc.oneof(
-    fc.constant(undefined), fc.subarray<keyof Row>(['code', 'n', 'price', 'note']),
-    fc.integer({ min: -3, max: 3 }).map(($inc) => ({ n: { $inc } })),
-    fc.option(fc.constantFrom('p', 'q')).map((note) => ({ note }))
-  )
-})
-
-const shown = (rows: Iterable<Row>): unknown[] =>
-  Array.from(rows, ({ sku, code, n, price, note }) => [sku, code, n, price, note].join('|')).sort()
-
 const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> =>
   (await post('items', { verb: 'select', limit: 1000 })).json.data.rows
 
-const send = ({ post }: Service, { data, set }: Upsert) => post('items', {
-  verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } }
-})
-
 const test = sharedOnEachEngine(t, { schema })
-
-await test('lists with conflicts do what a model in memory does', async (t, service) => {
-  const property = fc.asyncProperty(fc.array(upsert, { minLength: 1, maxLength: 8 }), async (requests) => {
-    await service.sql('delete from items')
-    const model = new Model()
-    for (const request of requests) {
-      const before = shown(model.rows.values())
-      const expected = model.upsert(request)
-      const { status, json } = await send(service, request)
-      if ('refused' in expected) {
-        if (status !== 409 || json.error.code !== 'UNIQUE_VIOLATION' || !/^\/data\/\d+\/code$/.test(
-          json.error.details[0]?.path
-        )) throw new Error(`not refused: ${JSON.stringify(json)}`)
-      } else if (status !== 200 || JSON.stringify(json.data) !== JSON.stringify({
-        ...expected, id: null
-      })) throw new Error(`${JSON.stringify(json)} instead of ${JSON.stringify(expected)}`)
-      const now = shown(await read(service))
-      if (JSON.stringify(now) !== JSON.stringify('refused' in expected
-        ? before
-        : shown(model.rows.values()))) throw new Error(`the rows are ${JSON.stringify(now)}`)
-    }
-  })
-  await fc.assert(property, { numRuns: 60, endOnFailure: true })
-  t.pass()
-})
-
-await test('one row has the id of its row, whatever it collides with', async (t, service) => {
-  const property = fc.asyncProperty(fc.array(fc.tuple(given, upsert), {
-    minLength: 1, maxLength: 10
-  }), async (requests) => {
-    await service.sql('delete from items')
-    for (const [data, { set }] of requests) {
-      const { status, json } = await service.post('items', {
-        verb: 'insert', data, onConflict: { key: ['sku'], ...set !== undefined && { set } }
-      })
-      if (status === 409) continue
-      const rows = await read(service)
-      if (json.data?.id !== rows.find(({ sku }) => sku === data.sku)?.id) {
-        throw new Error(`${JSON.stringify(json)}: ${JSON.stringify(rows)}`)
-      }
-    }
-  })
-  await fc.assert(property, { numRuns: 30, endOnFailure: true })
-  t.pass()
-})
 
 await test('plain lists from eight clients at once have consecutive ids in their order', async (t, service) => {
   const lists = Array.from({ length: 40 }, (_, list) =>

@@ -200,30 +200,14 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       ['select', inShop('nope'), 'TABLE_NOT_FOUND'],
       ['select', inShop('orders', { verb: 'delete', filters: { id: 1 } }), 'INVALID_BODY', '/verb'],
       ['select', inShop('orders', { data: {} }), 'INVALID_BODY', '/data'],
-      ['select', inShop('orders', { colums: ['id'] }), 'INVALID_BODY', '/colums'],
       ['select', inShop('orders', { columns: ['id', 'nope'] }), 'COLUMN_NOT_FOUND', '/columns/1'],
       ['select', inShop('orders', { filters: { id: 'x' } }), 'INVALID_VALUE', '/filters/id'],
-      ['select', inShop('orders', { filters: { id: { $like: 'x' } } }), 'INVALID_VALUE', '/filters/id/$like'],
-      ['select', inShop('orders', { limit: 1001 }), 'LIMIT_OUT_OF_RANGE', '/limit'],
-      ['select', inShop('orders', { orderBy: 'nope' }), 'COLUMN_NOT_FOUND', '/orderBy'],
-      ['select', inShop('orders', { include: { settings: {} } }), 'INVALID_BODY', '/include/settings'],
       ['select', inShop('orders', { expect: 7 }), 'EXPECTATION_FAILED', '/expect'],
-      ['insert', inShop('orders', { data: { note: 'x' } }), 'MISSING_COLUMN', '/data/customer_id'],
       ['insert', inShop('orders', { data: { customer_id: 999 } }), 'FOREIGN_KEY_VIOLATION'],
       ['insert', inShop('customers', { data: { email: 'ada@example.com', name: 'Ada' } }), 'UNIQUE_VIOLATION'],
       [
-        'insert', inShop('customers', { data: { email: 'x', name: 'x', login: 'x' } }), 'COLUMN_NOT_WRITABLE',
-        '/data/login'
-      ],
-      [
         'insert', inShop('customers', { data: { email: 'x@example.com', name: 'x', credit: '-200' } }),
         'CHECK_VIOLATION'
-      ],
-      ['insert', inShop('order_lines', { data: { line: 1 } }), 'PERMISSION_DENIED'],
-      ['update', inShop('orders', { data: { note: 'x' } }), 'FILTERS_REQUIRED', '/filters'],
-      [
-        'update', inShop('orders', { data: { note: 'x' }, filters: { id: { $nin: [] } } }), 'FILTERS_REQUIRED',
-        '/filters'
       ],
       [
         'update', inShop('orders', { data: { note: 'x' }, filters: { id: 1 }, expect: 2 }), 'EXPECTATION_FAILED',
