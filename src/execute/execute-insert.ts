@@ -96,7 +96,7 @@ function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result 
 
 /**
  * Writes rows by one statement if that is certain and not refused, else one by one. `outcomes`: takes what became of
- * each row, by its position in `data`. @throws ServiceError
+ * each row, by its position in `data`.
  */
 async function runTogether (
   insertRun: InsertRun,

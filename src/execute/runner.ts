@@ -117,7 +117,6 @@ export class Runner {
       assignments.map((each, index) => ({ ...each, parameter: parameters[index] as Parameter })))
   }
 
-  /** `sink`: for rows. */
   runStatement (statement: Statement, sink?: RowSink): Promise<StatementResult> {
     const { parameters } = statement
     return this.#table !== undefined && hasMoment(parameters)
@@ -287,7 +286,6 @@ export const hasKey = (key: readonly Column[], values: readonly Value[]): Condit
     key.map((column, index) => ({ kind: 'compare', column, operator: '=', parameter: values[index] as Value }))
   )
 
-/** STEP rows each. */
 export function * inSteps (key: readonly Column[], keys: ReadonlyArray<readonly Value[]>): Generator<Condition> {
   for (let from = 0; from < keys.length; from += STEP) {
     yield combine('or', keys.slice(from, from + STEP).map((values) => hasKey(key, values)))

@@ -83,7 +83,6 @@ export function planInsert (body: InsertBody, table: Table, standIns?: StandIns)
   return body.outcomes === true ? { ...plan, outcomes: true } : plan
 }
 
-/** @throws as `planInsert` */
 export function planReadRows ({ columns, rows }: ReadRows, body: Terms, table: Table): InsertPlan {
   const conflict = conflictOf(body, table)
   const path = ['data', 0]

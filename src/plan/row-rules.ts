@@ -162,12 +162,8 @@ function withCheckAfterWrite<P extends InsertPlan | UpdatePlan> (
 ): P {
   if (
     foreignKeys.length === 0 &&
-    (rules.length === 0 ||
-      !mayCompute(
-        plan,
-        rules.map(({ column }) => column)
-      ))
-  ) { return plan }
+    (rules.length === 0 || !mayCompute(plan, rules.map(({ column }) => column)))
+  ) return plan
   const { table } = plan
   const key = plan.verb === 'update' ? findUpdateKey(table, plan.assignments) : undefined
   if ((plan.verb === 'update' ? key === undefined : !isFoundAgain(plan)) || !factsOf(table).hasTransactions) {

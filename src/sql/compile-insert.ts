@@ -243,7 +243,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScop
 
 const NONE: readonly Column[] = []
 
-/** Takes the cached statement if there is one. Never throws. */
+/** Never throws. */
 export function compileInsert (batch: RowBatch, engine: Engine, counts: StatementCounts): Statement {
   const { rows, hasRowIndexes, ...part } = batch
   const { key, values } = keyOf(part)

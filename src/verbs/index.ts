@@ -39,7 +39,7 @@ export function createPlan (body: Body, source: TableSource, limits: PlanLimits)
   return verbs[body.verb].plan(body, source, limits)
 }
 
-/** For rows that have been read already. @throws as createPlan */
+/** For rows that have been read already. */
 export function createPlanOfRows (rows: ReadRows, terms: Terms, source: TableSource): Plan {
   refuseView('insert', source.table)
   return insert.planReadRows(rows, terms, source)
