@@ -8,7 +8,13 @@ import { checksQuery, columnsQuery, foreignKeysQuery, indexesQuery } from '../..
 import { errorPacket } from './recorder.ts'
 
 /** What an engine does with an assignment to a variable. */
-/** What an engine does with an assignment to a variable. */ type Assigned = | 'set' | 'ignored' | 'stored'
+type Assigned =
+  /** The variable has the value. */
+  | 'set'
+  /** The variable keeps its value, without an error. */
+  | 'ignored'
+  /** The variable returns the value, which has no other effect. */
+  | 'stored'
 
 type Refusal = readonly [errno: number, state: string, message: string]
 
