@@ -14,7 +14,9 @@ const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
 export const REQUEST_NAME = '^[A-Za-z][A-Za-z0-9_]{0,63}$'
 export const REQUEST_NAME_RULE = 'a letter, then up to 63 letters, digits and _'
 
-export const RequestName = Type.String({ pattern: REQUEST_NAME, description: `the name of a request: ${REQUEST_NAME_RULE}` })
+export const RequestName = Type.String({
+  pattern: REQUEST_NAME, description: `the name of a request: ${REQUEST_NAME_RULE}`
+})
 
 export const MAX_REQUESTS = 1000
 
