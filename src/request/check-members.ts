@@ -41,6 +41,7 @@ export function findRelatedError (
   path: Path,
   { depth, conditions }: BodyLimits
 ): ServiceError | undefined {
+  if (filters === undefined) return undefined
   const refuseMore = (beyond: Path): ServiceError => at(beyond, tooManyConditions(conditions))
   const visitor: MembersVisitor<ServiceError> = {
     remaining: conditions,

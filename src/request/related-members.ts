@@ -72,6 +72,7 @@ export interface NamedTable {
 
 /** The form of the filters must have been checked. */
 function nameRelated (filters: unknown, path: Path, depth: number, named: NamedTable[]): void {
+  if (filters === undefined) return
   findMembers(filters, [...path], {
     remaining: Infinity,
     visit ({ key, members, path: memberPath }) {
