@@ -244,10 +244,10 @@ function isolations (): string {
 
 export const createDocument = (): string => `# How are rows written?
 
-\`src/plan/writes.ts\` decides it by table, named key, given and set columns, response and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
+\`src/plan/writes.ts\` decides how inserts, upserts and updates of a list are written, by table, named key, given and set columns, response and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
 
 - **insert**: an insert.
-- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up.
+- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up, if the statement cannot name its key (not on SQLite) and no trigger may give the row another one.
 - **look-up**: a select by the named key, without a lock; then an update by key and rules, or an insert.
 - **insert-first**: an insert; if a unique key refuses it, the guarded statement, which counts no row as inserted.
 
@@ -267,15 +267,15 @@ ${lists()}
 
 - **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, from what the catalog says of the table (\`factsOf\`).
 - **What does an upsert send?** \`src/sql/compile-insert.ts\`: the statement of each engine, as in \`test/sql/golden\`. \`src/execute/execute-insert.ts\`: \`attempt\`, one statement after the other for a row.
-- **What if two clients insert the same key?** The same files: a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock runs again as a transaction (\`insertAtOnce\`); a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
-- **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.rules\`), which \`src/sql/compile-insert.ts\` writes into the statement, and a look-up has too. What the database computes is tested after the write, as that file says.
-- **How is the id found?** \`src/execute/inserted-id.ts\`. The numbers by which \`returning\` finds rows: \`src/verbs/insert.ts\`.
+- **What if two clients insert the same key?** The same files: a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock of an upsert or a list runs again as a transaction (\`insertAtOnce\`), a plain insert of one row is 503; a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
+- **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.rules\`), which \`src/sql/compile-insert.ts\` writes into the statement, and a look-up has too. SQLite's statement leaves a row outside of them as it is; \`refuseHidden\` of \`src/execute/execute-insert.ts\` makes it the 409 of the others. What the database computes is tested after the write (\`src/execute/after-write.ts\`).
+- **How is the id found?** \`src/execute/inserted-id.ts\`: of a new row, what the client has sent, or the number that the server reports (\`newId\`); of a row that existed, what was written to it, else the number that the statement reports (\`last_insert_id(id)\` on MySQL and MariaDB, \`row_query_exists(id)\` on SQLite, both in \`src/sql/compile-insert.ts\`), else the key (\`upsertedId\`); by a select first where triggers or comparisons may hide it (\`selectId\`). Of a list of upserts it is null. The numbers by which \`returning\` finds rows: \`src/verbs/insert.ts\`.
 
 ## What is tried again
 
 Each is where what it needs is: the row and its key, the session, the servers, the catalog. One file for all would lead from the servers to the plans, and back.
 
-- The database refuses a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
+- The database refuses an upsert or a row of a list, or a deadlock ends its only statement: a transaction, row by row if that is refused too (\`src/execute/execute-insert.ts\`).
 - Another unique key refuses the guarded statement, no number is left, or a virtual column may have failed in a row of others: a look-up. Another client inserts the row meanwhile: an update (\`src/execute/execute-insert.ts\`).
 - A value is out of range where a table has rules and virtual columns: the statement again in the form that finds the rows by the rules first (\`src/dialects/mysql/execution.ts\`).
 - A deadlock, or a conflict at COMMIT: the transaction again, at most three times (\`src/dialects/mysql/transaction.ts\`).

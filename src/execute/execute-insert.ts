@@ -104,7 +104,10 @@ async function runTogether (
   outcomes: RowOutcome[] | undefined
 ): Promise<RowCounts> {
   const { plan } = insertRun
-  if (whyOneByOne(plan, rows) !== undefined) return await runOneByOne(insertRun, rows, outcomes)
+  // one row by its attempts, which begin with the same statement
+  if (rows.length === 1 || whyOneByOne(plan, rows) !== undefined) {
+    return await runOneByOne(insertRun, rows, outcomes)
+  }
   try {
     return await writeBatch(insertRun, toBatch(plan, rows))
   } catch (error) {

@@ -818,7 +818,7 @@ on duplicate key update `code` = if(`numbered`.`id` = /*!80019 `given`.`id` */ /
 -- 1, 1, null, 2, 9223372036854710272
 -- 2 rows
 
--- guarded, refused by a unique key
+-- guarded, refused twice by a unique key
 -- numbered: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
 
 insert into `numbered` (`code`, `n`)
@@ -831,24 +831,77 @@ on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
 on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 1, 2
+
+select count(*) as `v0`
+from (select 1 as `v0` from `numbered` where (`code` = '?') limit ?) as `matching`;
+-- 1, 1
+
+select `id` as `v0`
+from `numbered`
+where (`code` = '?')
+limit ?
+for update;
+-- 1, 1
+
+update `numbered`
+set `n` = ?
+where (`code` = '?');
+-- 2, 1
+
+-- commit
+
+-- guarded, no row found, refused twice by a unique key
+-- numbered: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
+
+insert into `numbered` (`code`, `n`)
+values (?, ?) /*!80019 as `given` */
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 1, 2
+
+-- begin, readCommitted
+
+insert into `numbered` (`code`, `n`)
+values (?, ?) /*!80019 as `given` */
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 1, 2
+
+select count(*) as `v0`
+from (select 1 as `v0` from `numbered` where (`code` = '?') limit ?) as `matching`;
+-- 1, 1
+
+insert into `numbered` (`code`, `n`)
+values (?, ?);
 -- 1, 2
 
 -- commit
 
--- guarded, no row found, refused by a unique key
--- numbered: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
+-- guarded, a list, refused twice by a unique key
+-- numbered: {"verb":"insert","data":[{"code":1,"n":2},{"code":2,"n":3}],"onConflict":{"key":["code"]}}
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
--- 1, 2
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 1, 2, 2, 3
+-- 2 rows
 
 -- begin, readCommitted
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 1, 2, 2, 3
+-- 2 rows
+
+insert into `numbered` (`code`, `n`)
+values (?, ?) /*!80019 as `given` */
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
+
+insert into `numbered` (`code`, `n`)
+values (?, ?) /*!80019 as `given` */
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+-- 2, 3
 
 -- commit
 
@@ -945,7 +998,7 @@ values (?, ?);
 
 -- commit
 
--- inserted first, refused by a unique key
+-- inserted first, refused once by a unique key
 -- filled: {"verb":"insert","data":{"code":1,"n":null},"onConflict":{"key":["code"]}}
 
 -- begin, readCommitted
