@@ -121,6 +121,10 @@ async function allowOrigins (
   const anyOrigin = origins.includes('*')
   const methods = ['GET', 'POST', ...(hasQuery(app) ? ['QUERY', 'OPTIONS'] : [])]
   const allowedHeaders = [...ALLOWED.allowedHeaders, ...headers]
+  // its hook answers preflight requests; for any other the path has no route, and the body must not be read
+  app.addHook('onRoute', (route) => {
+    if (route.url.endsWith('*')) route.onRequest = (_request, reply) => { reply.callNotFound() }
+  })
   await app.register(import('@fastify/cors'), {
     delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
       const { origin, 'access-control-request-method': method } = request.headers

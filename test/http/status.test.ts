@@ -1,5 +1,6 @@
 /** The status of answers that do not depend on the rows, and which error of several is answered. */
 import { METHODS } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
@@ -11,7 +12,7 @@ import {
 } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { startUnforeseen, unforeseen } from '../support/unforeseen.ts'
-import { listen, request } from '../support/wire.ts'
+import { type Line, listen, request } from '../support/wire.ts'
 
 const token = (name: string, rest: Partial<TokenOptions>): TokenOptions => ({
   name, sha256: hashToken(name), permissions: ['select'], ...rest
@@ -92,6 +93,40 @@ await test('413 and 415 for a body that is too large or not JSON', async (t, { u
   isRefusal(t, await post('customers', select, { headers: { 'content-type': 'text/plain' } }), {
     status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', why: 'text'
   })
+})
+
+await onEachEngine(t, 'a body for which a path or a method has no use changes nothing about the response', {
+  schema: shop, only: ['sqlite'], options: { cors: { origins: ['*'] }, docs: true, mcp: {}, metrics: true }, tokens
+}, async (t, service) => {
+  const wire = await listen(service)
+  const paths = [
+    '/api/shop/orders', '/api/shop/orders/', '/api/shop/', '/api', '/api/docs', '/api/openapi.json', '/api/mcp',
+    '/api/requests/x', '/api/nowhere/x', '/health/live', '/metrics', '*'
+  ]
+  const types = ['application/json', 'text/csv', 'text/plain']
+  const send = async (start: string, line: Line): Promise<number> => {
+    const socket = await wire.open()
+    socket.write(request({ start: `${start} HTTP/1.1`, ...line }))
+    return Number((await readText(socket)).split(' ')[1])
+  }
+  const without = ['Content-Type', 'Content-Length']
+  const statusesOf = async (start: string): Promise<Array<[request: string, status: number, plain: number]>> => {
+    const plain = await send(start, { body: '', without })
+    const statuses: Array<[request: string, status: number, plain: number]> = []
+    for (const type of types.map((type) => `Content-Type: ${type}`)) {
+      const lengths: Line[] = [
+        { body: '{}', without, with: [type, 'Content-Length: 2'] },
+        { body: '2\r\n{}\r\n0\r\n\r\n', without, with: [type, 'Transfer-Encoding: chunked'] }
+      ]
+      for (const line of lengths) statuses.push([`${start} ${line.with?.join()}`, await send(start, line), plain])
+    }
+    return statuses
+  }
+  for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'POST', 'QUERY']) {
+    const statuses = (await Promise.all(paths.map((path) => statusesOf(`${method} ${path}`)))).flat()
+    const mayRead = method === 'POST' || method === 'QUERY'
+    t.same(statuses.filter(([, status, plain]) => !(mayRead ? status < 500 : status === plain)), [], method)
+  }
 })
 
 await test('429 for requests of a token beyond its limit in a window', async (t, { url, statements }) => {
