@@ -243,6 +243,7 @@ async function changeRow (batch: Upsert, runner: Runner, condition: Condition): 
   if (numbered !== undefined && factsOf(table).precedesChange) {
     const [found] = await runner.keys({ table, columns: [numbered], condition, limit: 1 })
     if (found !== undefined) insertId = String(found[0])
+    else if (key.includes(numbered)) insertId = undefined
   }
   return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }

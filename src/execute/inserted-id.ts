@@ -6,7 +6,7 @@ import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { boundValue, type Given, givenValue } from '../plan/holes.ts'
 import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
-import { factsOf, isComputedKey, writesOf } from '../plan/writes.ts'
+import { factsOf, isComputedKey, reportsId, writesOf } from '../plan/writes.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { numberOf, type RowCounts, shownNumber } from '../response/result.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
@@ -50,7 +50,7 @@ export async function upsertedId (plan: InsertPlan, counts: RowCounts, runner: R
   if (selected !== undefined) return selected
   if (counts.inserted > 0) return newId(table, row, counts)
   if (written.includes(identity)) return writtenId(upserted)
-  const reported = identity.autoIncrement && counts.insertId !== undefined
+  const reported = reportsId(table) && counts.insertId !== undefined
     ? shownNumber(identity, counts.insertId)
     : readsId ? await computedKeyId(upserted, runner) : undefined
   return reported ?? keyId(upserted)
@@ -68,9 +68,9 @@ function writtenId (upserted: Upserted): string {
 const keyId = (upserted: Upserted): string =>
   upserted.conflict.key.includes(upserted.identity) ? sentId(upserted) : 'null'
 
-/** A BEFORE INSERT trigger may have made another value of it, except of a number. */
+/** Null if a BEFORE INSERT trigger may have made another value of it. */
 const sentId = ({ table, identity, row }: Upserted): string =>
-  identity.autoIncrement || !factsOf(table).fillsNew ? toJson(identity, givenValue(row, identity)) : 'null'
+  factsOf(table).fillsNew ? 'null' : toJson(identity, givenValue(row, identity))
 
 function toJson ({ type }: Column, given: Given): string {
   const value: Parameter = boundValue(given)
@@ -94,7 +94,7 @@ async function computedKeyId (upserted: Upserted, runner: Runner): Promise<strin
     return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
   }
   // no table reports a number that it has not given
-  const isReported = identity.autoIncrement && insertId !== undefined
+  const isReported = reportsId(table) && insertId !== undefined
   if (isReported || identity.type.wholeNumbers !== true) return undefined
   return shownNumber(identity, await runner.number(compileNumber('lastId', table)))
 }
@@ -104,7 +104,7 @@ async function selectId (upserted: Upserted, runner: Runner): Promise<string | u
   const { table, identity, row, conflict: { key, set }, counts: { inserted, insertId } } = upserted
   // a BEFORE INSERT trigger may have changed the key
   const isReported = insertId !== undefined || factsOf(table).fillsNew
-  if (traitsOf(table).reportsNumbers && identity.autoIncrement && isReported) return undefined
+  if (reportsId(table) && isReported) return undefined
   const changes = inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
   if (changes.some(({ column, operator }) => operator !== undefined && key.includes(column))) return undefined
   const after = {

@@ -218,22 +218,25 @@ const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
 function findReported (table: Table, isComputed: boolean): Column | undefined {
   const { identity } = table
   if (!traitsOf(table).reportsNumbers) return isComputed || factsOf(table).seesChanged ? identity : undefined
-  return identity?.autoIncrement === true || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
+  return reportsId(table) || (isComputed && identity?.type.wholeNumbers === true) ? identity : undefined
 }
+
+/** Whether an upsert reports the id of each row. Of an AUTO_INCREMENT number with a fraction the servers round it. */
+export const reportsId = (table: Table): boolean =>
+  traitsOf(table).reportsNumbers && table.identity?.autoIncrement === true &&
+  table.identity.type.wholeNumbers === true
 
 /**
  * MySQL reports the value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but the value of an unchanged row of
  * a table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may
- * consider different values equal.
+ * consider different values equal, or a trigger changes it.
  */
 function mayReadId (table: Table, { key }: Conflict): boolean {
   const { identity } = table
-  const { skipsNew, seesChanged } = factsOf(table)
+  const { skipsNew, seesChanged, altersChanged } = factsOf(table)
   if (identity === undefined) return false
   if (skipsNew) return true
-  return traitsOf(table).reportsNumbers && identity.autoIncrement
-    ? seesChanged
-    : !key.includes(identity) || identity.type.exact !== undefined
+  return reportsId(table) ? seesChanged : altersChanged || !key.includes(identity) || identity.type.exact !== undefined
 }
 
 /** Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits. */

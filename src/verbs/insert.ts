@@ -141,7 +141,7 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
     if (first === undefined || first === 'null') return
     const step = rows.length > 1 ? await readStep(runner, table) : 1n
     for (const [offset, row] of rows.entries()) {
-      numbers.set(row, numberOf(numbered, String(BigInt(first) + BigInt(offset) * step)))
+      numbers.set(row, numberOf(numbered, offset === 0 ? first : String(BigInt(first) + BigInt(offset) * step)))
     }
   }
   const result = await runInsert({ plan, runner, onBatch })

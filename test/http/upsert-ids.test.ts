@@ -129,3 +129,51 @@ await onEachEngine(t, 'the row is found that a trigger has given another key or 
     }
   }
 })
+
+/** Tables whose stored id is not the sent or reported one, with rows of ids 1 and 100. */
+const IDS: ReadonlyArray<readonly [table: string, engines: readonly EngineName[], id: string, trigger?: string]> = [
+  ['fractions', ['mariadb'], 'id double auto_increment primary key'],
+  ['counted', ['mysql', 'mariadb'], 'id int auto_increment primary key',
+    'before insert on counted for each row set new.id = if(new.id between 1 and 50, new.id + 1, new.id)'],
+  ['moved', ['mysql', 'mariadb'], 'id int auto_increment primary key',
+    'before update on moved for each row set new.id = old.id + 1000'],
+  ['moved_key', ['mysql', 'mariadb'], 'id int primary key',
+    'before update on moved_key for each row set new.id = old.id + 1000'],
+  ['moved_after', ['sqlite'], 'id integer primary key',
+    'after update of note on moved_after begin update moved_after set id = new.id + 1000 where id = new.id; end']
+]
+
+await onEachEngine(t, 'an upsert says no id but that of its row, or null', {
+  schema: (engine) => IDS.filter(([, engines]) => engines.includes(engine)).flatMap(([table, , id, trigger]) => [
+    `create table ${table} (${id}, k varchar(10) not null unique, note varchar(10))`,
+    ...trigger === undefined ? [] : [`create trigger ${table}_t ${trigger}`]
+  ])
+}, async (t, { post, sql, engine }) => {
+  for (const [table, engines] of IDS) {
+    if (!engines.includes(engine)) continue
+    for (const key of ['id', 'k']) {
+      for (const set of [undefined, [], ['note'], { note: 'new' }, ['id', 'note']]) {
+        if (key === 'id' && Array.isArray(set) && set[0] === 'id') continue
+        for (const returning of [undefined, ['id', 'note']]) {
+          const first = table === 'fractions' ? 1.5 : 7
+          await sql(`delete from ${table}`)
+          // a trigger adds to the number
+          await sql(`insert into ${table} values (${table === 'counted' ? 6 : first}, 'a', 'old'), (100, 'x', 'old')`)
+          const why = `${table}: ${JSON.stringify({ key, set, returning })}`
+          const data = { id: table === 'counted' && key === 'id' ? 6 : first, k: key === 'k' ? 'x' : 'a', note: 'new' }
+          const { status, json } = await post(table, {
+            verb: 'insert', data, onConflict: { key: [key], ...set && { set } }, ...returning && { returning }
+          })
+          if (status !== 200) {
+            t.match(json.error.code, /^(NOT_SUPPORTED|UNIQUE_VIOLATION)$/, `${why}: ${JSON.stringify(json.error)}`)
+            continue
+          }
+          const [stored] = await sql(`select id from ${table} where k = '${data.k}'`)
+          t.ok([null, Number(stored.id)].includes(json.data.id), `${why}: ${JSON.stringify(json.data)}, ${stored.id}`)
+          if (table === 'fractions') t.equal(json.data.id, Number(stored.id), why)
+          if (returning) t.equal(json.data.rows[0]?.id, Number(stored.id), `${why}: ${JSON.stringify(json.data)}`)
+        }
+      }
+    }
+  }
+})
