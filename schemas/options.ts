@@ -74,7 +74,7 @@ export type McpOptions = Static<typeof McpSchema>
 const MAX_PARAMETERS = 100
 const DESCRIPTION = 2000
 
-const ParameterSchema = Type.Partial(Type.Object({
+export const ParameterSchema = Type.Partial(Type.Object({
   description: Type.String({ maxLength: DESCRIPTION, description: 'what it means, for the documents and tools' }),
   optional: Type.Boolean({
     default: false,
@@ -112,7 +112,8 @@ const NamedRequestSchema = Type.Object({
   })
 }, closed)
 
-const RequestsSchema = Type.Record(Type.String({ pattern: REQUEST_NAME }), NamedRequestSchema, {
+// build/option-types.ts reads the schemas of all types
+export const RequestsSchema = Type.Record(Type.String({ pattern: REQUEST_NAME }), NamedRequestSchema, {
   additionalProperties: false,
   maxProperties: MAX_REQUESTS,
   description: `named requests at {prefix}/requests/{name}: ${REQUEST_NAME_RULE}`
@@ -247,7 +248,7 @@ const describe = <T extends ReturnType<typeof Type.String>>(schema: T, descripti
   description
 })
 
-const OpenapiInfoSchema = Type.Partial(Type.Object({
+export const OpenapiInfoSchema = Type.Partial(Type.Object({
   title: Type.String({
     minLength: 1,
     default: 'Row Query',
