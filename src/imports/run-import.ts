@@ -21,6 +21,7 @@ import {
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { authorizeAndPlan } from '../pipeline.ts'
+import { planConflict } from '../plan/inserted-rows.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import { requireUndoable, mayMoveNew } from '../plan/write-options.ts'
@@ -100,15 +101,24 @@ export class Import {
     try {
       this.#columnsOf(this.#table, parser)
     } catch {
-      const { access, limits, options: { onConflict } } = this.#request
-      const body = bodyOf([], onConflict)
-      this.#header = Promise.resolve(authorizeAndPlan(access, { body, limits }, ({ table }) => {
-        this.#columnsOf(table, parser)
-      })).catch((refusal: unknown) => {
+      this.#header = this.#checkTerms().catch((refusal: unknown) => {
         this.fail(refusal)
         return refusal
       })
     }
+  }
+
+  /**
+   * Checks the header and the key of a conflict, as the plan of a batch does. @throws PERMISSION_DENIED,
+   * TABLE_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_BODY
+   */
+  async #checkTerms (): Promise<void> {
+    const { access, limits, options: { onConflict } } = this.#request
+    const parser = this.#parser
+    await authorizeAndPlan(access, { body: bodyOf([], onConflict), limits }, ({ table }) => {
+      if (parser instanceof CsvParser) this.#columnsOf(table, parser)
+      if (onConflict !== undefined) planConflict(onConflict, table)
+    })
   }
 
   get bytes (): number {
@@ -189,7 +199,7 @@ export class Import {
       if (this.#rows > 0) throw tx.attempt > 1 ? deadlock() : databaseUnavailable()
       for (;;) {
         const batch = await this.#take(batches)
-        if (batch === undefined) return this.#respond()
+        if (batch === undefined) return await this.#respond()
         this.#note(batch, await this.#writeIn(tx, batch, await this.#plan(batch)))
         batches.advance()
       }
@@ -215,7 +225,7 @@ export class Import {
     const batches = new Batches(reader)
     for (;;) {
       const batch = await this.#take(batches)
-      if (batch === undefined) return this.#respond()
+      if (batch === undefined) return await this.#respond()
       this.#note(batch, await withFreshCatalog(database, async () => {
         const plan = await this.#plan(batch)
         return await database.dialect.transaction(async (tx) => {
@@ -294,7 +304,8 @@ export class Import {
     for (const name of ['inserted', 'updated', 'unchanged'] as const) this.#counts[name] += data[name] ?? 0
   }
 
-  #respond (): string | Buffer {
+  async #respond (): Promise<string | Buffer> {
+    if (this.#rows === 0) await this.#checkTerms()
     const { inserted, updated, unchanged } = this.#counts
     const members = `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged}`
     return finishWrite(this.#request.options.dryRun ? { dryRun: true } : {}, members, undefined)

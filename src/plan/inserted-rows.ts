@@ -17,7 +17,7 @@ import { factsOf, NO_WRITES } from './writes.ts'
  * @throws COLUMN_NOT_FOUND for `set`, COLUMN_NOT_WRITABLE, INVALID_VALUE; INVALID_BODY if no unique key has exactly
  * these columns
  */
-function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
+export function planConflict ({ key, set }: OnConflict, table: Table): Conflict {
   return { key: planKey(key, table, ['onConflict', 'key']), set: planSet(set, table) }
 }
 

@@ -250,6 +250,24 @@ await test('what is refused names its place and line', async (t, service) => {
   t.strictSame(await skus(service), ['old'], 'nothing was written')
 })
 
+await test('a body without rows is refused for its header and its options as one with rows', async (t, service) => {
+  for (const [header, row, query] of [
+    ['nope\n', '1\n', ''], ['sku,nope\n', 'a,1\n', ''], ['sku\n', 'a\n', '?onConflict=nope'],
+    ['sku\n', 'a\n', '?onConflict=sku&set=nope'], ['sku\n', 'a\n', '?onConflict=price']
+  ] as const) {
+    for (const more of ['', `${query === '' ? '?' : '&'}transaction=batch`]) {
+      const alone = await load(service, 'items', header, { query: query + more })
+      const { error } = (await load(service, 'items', header + row, { query: query + more })).json
+      t.match(alone, { status: 400, json: { error } }, `${header}${query}${more} ${alone.text}`)
+    }
+  }
+  t.match(await load(service, 'items', '', { type: NDJSON, query: '?onConflict=nope' }), { status: 400 })
+  t.match(await load(service, 'items', 'sku\n', { query: '?onConflict=sku&set=price' }), {
+    status: 200, json: { data: { inserted: 0, updated: 0, unchanged: 0 } }
+  })
+  t.match(await load(service, 'items', '', { type: NDJSON }), { status: 200 })
+})
+
 await test('a refusal shows the cell, and says what file it is and how to save it', async (t, service) => {
   const long = 'x'.repeat(100)
   for (const [body, message, options] of [
