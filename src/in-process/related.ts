@@ -305,14 +305,16 @@ export type MemberColumn<Tables, I, Of extends 'all' | 'sums' = 'all'> = [I] ext
 type ColumnOf<T, Of> = Of extends 'sums' ? Summable<T> : Name<T>
 type IncludeOf<B> = Of<B, 'include'>
 
-/** The column of `T` that `P` names, or a column of a member of `I`. */
-type ColumnAt<Tables, T extends Name<Tables>, I, P> = P extends string
-  ? P extends Name<Tables[T]> ? Tables[T][P] : unknown
-  : {
-      [M in keyof P]: M extends keyof I
-        ? ColumnAt<Tables, TableOf<Tables, M, I[M]>, IncludeOf<I[M]>, P[M]>
-        : unknown
-    }[keyof P]
+/** The column of `T` that `P` names, or a column of a member of `I`; unknown for what is only known at run time. */
+type ColumnAt<Tables, T extends Name<Tables>, I, P> = unknown extends P
+  ? unknown
+  : P extends string
+    ? P extends Name<Tables[T]> ? Tables[T][P] : unknown
+    : {
+        [M in keyof P]: M extends keyof I
+          ? ColumnAt<Tables, TableOf<Tables, M, I[M]>, IncludeOf<I[M]>, P[M]>
+          : unknown
+      }[keyof P]
 
 /** The named entries of `groupBy`: parts of time, and columns of members, which are null if there is no such row. */
 type NamedGroups<Tables, T extends Name<Tables>, I, G> = {
@@ -323,16 +325,19 @@ type NamedGroups<Tables, T extends Name<Tables>, I, G> = {
     : never
 }
 
-/** The values of aggregates. Without rows there is no sum. */
+/** The values of aggregates. */
 type AggregateValues<Tables, T extends Name<Tables>, I, A> = {
-  -readonly [K in keyof A]: A[K] extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
+  -readonly [K in keyof A]: AggregateValue<Tables, T, I, A[K]>
+}
+/** Of each member of a union. Without rows there is no sum. */
+type AggregateValue<Tables, T extends Name<Tables>, I, A> =
+  A extends { readonly $count: unknown } | { readonly $countDistinct: unknown }
     ? number
-    : A[K] extends { readonly $sum: infer P } | { readonly $avg: infer P }
+    : A extends { readonly $sum: infer P } | { readonly $avg: infer P }
       ? SumOf<ColumnAt<Tables, T, I, P>> | null
-      : A[K] extends { readonly $min: infer P } | { readonly $max: infer P }
+      : A extends { readonly $min: infer P } | { readonly $max: infer P }
         ? SelectOf<ColumnAt<Tables, T, I, P>> | null
         : never
-}
 
 /** A row of groups. `I`: the members whose columns it has. */
 export type GroupRow<Tables, T extends Name<Tables>, I, G, A> = Row<Pick<Tables[T], Extract<G, keyof Tables[T]>>> &

@@ -430,6 +430,24 @@ export async function made (list: Array<OperationOf<DB>>, filters: Filters<DB['o
   await db.insert('order_items', { data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line'] } })
 }
 
+/** Requests of which a part is one of two. */
+export async function either (is: boolean, aggregate: { $count: '*' } | { $min: 'credit' }, any: any): Promise<void> {
+  const { rows: [row] } = await db.select('customers', { groupBy: [is ? 'status' : { year: { $year: 'created_at' } }], aggregates: { x: aggregate, y: is ? { $count: '*' } : { $max: 'name' } }, having: { x: 1, y: 'a' } })
+  const values: Array<string | number | null | undefined> = [row?.x, row?.y, row?.year]
+  const { rows: [order] } = await db.select('orders', { include: { order_items: { aggregates: { x: is ? { $countDistinct: 'product_sku' } : { $max: 'product_sku' } } } } })
+  const ofMember: string | number | null | undefined = order?.order_items.x
+  console.log(values, ofMember)
+  // @ts-expect-error: it may be a number
+  const text: string | null | undefined = row?.x
+  // @ts-expect-error: it may be a text
+  const number: number | null | undefined = row?.y
+  // @ts-expect-error: it may be a number, of a member too
+  const textOfMember: string | null | undefined = order?.order_items.x
+  // @ts-expect-error: nobody knows what it is
+  const unknown: number | null | undefined = (await db.select('orders', { aggregates: { x: any } })).rows[0]?.x
+  console.log(text, number, textOfMember, unknown)
+}
+
 /** Without interfaces everything is let through, to be checked by the service. */
 export async function untyped (options: ClientOptions & { numbers?: 'bigint' }): Promise<string> {
   const anything = createClient(options).database('shop')
