@@ -143,11 +143,20 @@ export function createDatabase ({
   return database
 }
 
-/** Resolves when nothing runs, also not what began meanwhile, or after so many milliseconds. */
-export async function allEnded (running: ReadonlySet<Promise<unknown>>, milliseconds: number): Promise<void> {
+/**
+ * Resolves when nothing runs, also not what began meanwhile, or after so many milliseconds. Deletes what has ended:
+ * waiting for it again and again would not let the time pass.
+ */
+export async function allEnded (running: Set<Promise<unknown>>, milliseconds: number): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, milliseconds)
-  const waitForAll = async (): Promise<void> => { while (running.size > 0) await Promise.allSettled(running) }
+  const waitForAll = async (): Promise<void> => {
+    while (running.size > 0) {
+      const begun = [...running]
+      await Promise.allSettled(begun)
+      for (const promise of begun) running.delete(promise)
+    }
+  }
   await Promise.race([timeout, waitForAll()])
   clearTimeout(timer)
 }
