@@ -7,7 +7,7 @@ import fp from 'fastify-plugin'
 import type { Registry } from 'prom-client'
 import { notFound } from '../src/errors.ts'
 import type { TokenStore } from '../src/access/tokens.ts'
-import auth, { failedLogins as blockAddresses, type RateLimit } from './auth.ts'
+import type { RateLimit } from './auth.ts'
 
 export interface MetricsOptions {
   /** The source of the metrics: the registry of this process, or those of all workers. */
@@ -19,8 +19,9 @@ export interface MetricsOptions {
 }
 
 export default fp(async function metrics (app: FastifyInstance, { registry, tokens, failedLogins }: MetricsOptions) {
-  if (failedLogins !== undefined) await app.register(blockAddresses, failedLogins)
-  if (tokens !== undefined) await app.register(auth, { tokens })
+  // a separate port needs none of it
+  if (failedLogins !== undefined) await app.register((await import('./auth.ts')).failedLogins, failedLogins)
+  if (tokens !== undefined) await app.register(import('./auth.ts'), { tokens })
   app.get('/metrics', async ({ rowQueryGrant }, reply) => {
     // without the permission the path appears not to exist, as everywhere
     if (tokens !== undefined && rowQueryGrant?.databases !== 'all') throw notFound()

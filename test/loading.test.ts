@@ -125,18 +125,26 @@ t.test('a command loads what it needs: no server, no engine that is not configur
   }
 })
 
-t.test('the primary process of several workers loads no room that handles requests', async (t) => {
+t.test('the primary process of several workers loads no room that handles requests, ' +
+  'also where it serves the metrics of all', async (t) => {
   const program = `
     import { registerHooks } from 'node:module'
     const loaded = []
     registerHooks({ load (url, context, next) { loaded.push(url); return next(url, context) } })
     await Promise.all(['serve', 'workers/workers'].map((name) => import('${ROOT}/src/cli/' + name + '.ts')))
-    console.log(JSON.stringify(loaded))
+    const { createMetricsApp } = await import('${ROOT}/src/server/listen.ts')
+    const app = await createMetricsApp({ contentType: 'text/plain', metrics: async () => 'up 1' })
+    const { statusCode, payload } = await app.inject('/metrics')
+    await app.close()
+    console.log(JSON.stringify({ loaded, answer: [statusCode, payload] }))
   `
   const { stdout } = await promisify(execFile)(
     process.execPath, ['--no-warnings', '--input-type=module', '-e', program], { cwd: ROOT }
   )
-  const loaded = JSON.parse(stdout) as string[]
+  const { loaded, answer } = JSON.parse(stdout) as { readonly loaded: string[], readonly answer: unknown[] }
+  t.same(answer, [200, 'up 1'])
   t.ok(loaded.some((url) => url.endsWith('/src/server/listen.ts')))
-  t.same(loaded.filter((url) => /\/(kysely|plugins|src\/(http|verbs|sql|databases))\//.test(url)), [])
+  t.same(loaded.filter((url) => /\/(kysely|plugins|src\/(http|verbs|sql|databases))\//.test(url)), [
+    new URL('../plugins/metrics.ts', import.meta.url).href
+  ])
 })

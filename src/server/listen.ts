@@ -1,12 +1,11 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { MetricsOptions } from '../../plugins/metrics.ts'
+import metrics, { type MetricsOptions } from '../../plugins/metrics.ts'
 import { ConfigError } from '../config-errors.ts'
 
 /** Creates an app that serves metrics without authentication, and nothing else. */
 export async function createMetricsApp (registry: MetricsOptions['registry']): Promise<FastifyInstance> {
   const app = Fastify()
-  // loads the rooms that answer requests, which the primary process of workers does not need
-  await app.register(import('../../plugins/metrics.ts'), { registry })
+  await app.register(metrics, { registry })
   return app
 }
 
