@@ -5,7 +5,8 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Sent responses of up to so many bytes need not be counted, because they fit into the send buffer of a connection.
+ * Sent responses of up to so many bytes need not be counted, because they fit into the send buffer of a connection. Of
+ * a text, which is short, its characters are taken for bytes, because counting those would be a call for each response.
  */
 export const UNCOUNTED = 16_384
 /**

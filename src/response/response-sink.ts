@@ -25,7 +25,7 @@ const COMMA = 0x2c
 /** Up to so many bytes are cheaper to send as a string. */
 const SHORT_RESPONSE = 65_536
 
-/** Reserves no memory before the first row. Whoever does not call `finish` must call `drop`, which frees it. */
+/** Reserves no memory for a short response. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
   #output = new Output()
   readonly #rows: JsonRows
