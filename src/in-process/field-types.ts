@@ -127,15 +127,18 @@ type ColumnFilter<V, X, N, O> =
       { $case: typeof CASES[number] }
     : never)
 
+/** `N`: never where neither the present time nor another column is allowed. */
+type FilterOf<T, K extends keyof T, X, N> = ColumnFilter<
+  ValueOf<T[K]>, X, N & NowOf<ValueOf<T[K]>>, [N] extends [never] ? never : { readonly $column: Name<T> }
+>
+
 /**
- * Columns whose names begin with `$` get another `$`. `N`: never where neither the present time nor another column is
- * allowed.
+ * Columns whose names begin with `$` get another `$`. All columns in one type with `as` would be hidden from inference,
+ * and `Exclude` would only leave those that all members of a union of tables have.
  */
 export type Filters<T, X = never, N = Now> = {
-  [K in keyof T as K extends `$${string}` ? `$${K}` : K]?: ColumnFilter<
-    ValueOf<T[K]>, X, N & NowOf<ValueOf<T[K]>>, [N] extends [never] ? never : { readonly $column: Name<T> }
-  >
-} & Partial<Combinators<T, X, N>>
+  [K in keyof T]?: K extends `$${string}` ? K extends CombinatorName ? unknown : never : FilterOf<T, K, X, N>
+} & { [K in Extract<keyof T, `$${string}`> as `$${K}`]?: FilterOf<T, K, X, N> } & Partial<Combinators<T, X, N>>
 
 /** A member of `$some` or `$none`: rows of another table, which is known only at run time. */
 export interface Related {

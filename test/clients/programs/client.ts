@@ -436,7 +436,10 @@ export async function either (is: boolean, aggregate: { $count: '*' } | { $min: 
   const values: Array<string | number | null | undefined> = [row?.x, row?.y, row?.year]
   const { rows: [order] } = await db.select('orders', { include: { order_items: { aggregates: { x: is ? { $countDistinct: 'product_sku' } : { $max: 'product_sku' } } } } })
   const ofMember: string | number | null | undefined = order?.order_items.x
-  console.log(values, ofMember)
+  const { rows: [timed] } = await db.select('customers', { columns: ['id'], filters: { created_at: is ? { $now: true } : '2026-01-01', name: is ? { $eq: 'x', $case: 'ignore' } : 'x' } })
+  const id: number | bigint | undefined = timed?.id
+  const { count } = await db.select(is ? 'orders' : 'customers', { filters: { customer_id: 1, $or: [{ email: 'x' }] } })
+  console.log(values, ofMember, id, count)
   // @ts-expect-error: it may be a number
   const text: string | null | undefined = row?.x
   // @ts-expect-error: it may be a text
