@@ -283,7 +283,7 @@ export function compileStatement (
   return secondForm !== undefined && isChange(plan) && mayLeaveRest(plan) ? secondForm() : statement
 }
 
-/** Of a plan, or of a part of one. */
+/** Of a plan, or of a part of one, which has no condition of its own and no search. */
 type Compiled = Pick<SelectPlan, 'table' | 'isSecondForm'> & { readonly condition?: Condition }
 
 /** `build`: if the statement is not cached. */
@@ -295,11 +295,12 @@ export function compileCached<P extends Compiled> (
   const { key, values } = keyOf(plan)
   const template = findTemplate(plan, { counts, key, engine }, build)
   const { isSearch, hasSecondForm } = template
+  const { condition } = plan
   const statement = { ...template, parameters: fill(template, values) }
   if (isSearch !== true && hasSecondForm !== true) return statement
   return {
     ...statement,
-    ...isSearch === true && { textPath: matchesIn(plan.condition as Condition)[0]?.path },
+    ...isSearch === true && condition !== undefined && { textPath: matchesIn(condition)[0]?.path },
     ...hasSecondForm === true && {
       secondForm: () => compileCached({ ...plan, isSecondForm: true }, { engine, counts }, build)
     }
