@@ -155,10 +155,10 @@ export function withCheck (
  */
 async function checkUpserted (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<void> {
   const { table, isList, afterWrite: { foreignKeys } } = plan
-  const { key, set, rules } = plan.conflict as Conflict
+  const { key, set, condition: required } = plan.conflict as Conflict
   if (isComputedKey(key, row)) return
   const sameKey = conditionOf(key, row)
-  const condition = sameKey && combine('and', [sameKey, ...rules === undefined ? [] : [rules]])
+  const condition = sameKey && combine('and', [sameKey, ...required === undefined ? [] : [required]])
   const isThere = condition !== undefined && await runner.exists(table, condition)
   const written = writtenColumns({ key, set }, row.columns)
   const changed = isThere && set.kind === 'assignments' ? set.assignments : toWritten(row).assignments

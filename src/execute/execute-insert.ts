@@ -46,7 +46,7 @@ export function mayNeedSeveral (plan: InsertPlan): boolean {
   if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
   if (conflict === undefined) return false
   return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
-    (conflict.rules !== undefined && traitsOf(table).namesKey)
+    (conflict.condition !== undefined && traitsOf(table).namesKey)
 }
 
 /**

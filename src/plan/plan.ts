@@ -419,8 +419,8 @@ export interface Conflict {
     | { readonly kind: 'given', readonly except?: ReadonlySet<Column> }
     | { readonly kind: 'columns', readonly columns: readonly Column[] }
     | { readonly kind: 'assignments', readonly assignments: readonly Assignment[] }
-  /** Of the grant: the row that exists must satisfy them, or the key is violated. */
-  readonly rules?: Condition
+  /** The rules of the grant: the row that exists must satisfy it, or the key is violated. */
+  readonly condition?: Condition
 }
 
 /** What the response has of each written row. */

@@ -1,6 +1,6 @@
 /**
  * The rules of a grant. Values of the request are tested here. A row that exists is tested by the database: an update
- * or delete has the rules in its condition, an upsert in `Conflict.rules`, for its statement or look-up
+ * or delete has the rules in its condition, an upsert in `Conflict.condition`, for its statement or look-up
  * (src/sql/compile-insert.ts). Values that the database computes are tested after the write
  * (src/execute/after-write.ts).
  */
@@ -133,7 +133,7 @@ function completeRows (plan: InsertPlan, rules: readonly Rule[]): InsertPlan {
         : {
             ...conflict,
             set: conflict.set.kind === 'given' ? { kind: 'given', except } : conflict.set,
-            rules: planRules(rules)
+            condition: planRules(rules)
           }
   }
 }

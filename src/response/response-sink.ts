@@ -24,6 +24,8 @@ const afterRows = (count: number, members: string): string => `${count === 0 ? B
 const COMMA = 0x2c
 /** Up to so many bytes are cheaper to send as a string. */
 const SHORT_RESPONSE = 65_536
+/** Up to so many bytes take no memory of the budget. */
+const UNRESERVED = 65_536
 
 /** Reserves no memory for a short response. Whoever does not call `finish` must call `drop`, which frees it. */
 export class ResponseSink implements RowSink {
@@ -37,7 +39,7 @@ export class ResponseSink implements RowSink {
   /** The maximum size of the response, in bytes. */
   readonly #maxBytes: number
   readonly #budget: MemoryBudget
-  /** Undefined for a short response, which takes none. */
+  /** Undefined for an unreserved response. */
   #memory: ResponseMemory | undefined
   /** The reserved memory suffices up to this length, in bytes. */
   #room: number
@@ -68,7 +70,7 @@ export class ResponseSink implements RowSink {
     this.#budget = budget
     const { largest } = budget
     this.#maxBytes = Math.min(maxBytes, this.rowsWithLists === undefined ? largest : Math.floor(largest / 2))
-    this.#room = Math.min(this.#maxBytes, SHORT_RESPONSE)
+    this.#room = Math.min(this.#maxBytes, UNRESERVED)
     this.#output.maxBytes = this.#maxBytes
   }
 
@@ -199,7 +201,7 @@ export class ResponseSink implements RowSink {
     if (!isWhole) return this.#output.drop()
     this.#heldMemory = 0
     this.rowsWithLists.clear()
-    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory?.taken ?? 0, SHORT_RESPONSE))
+    this.#room = Math.min(this.#maxBytes, Math.max(this.#memory?.taken ?? 0, UNRESERVED))
   }
 
   /**

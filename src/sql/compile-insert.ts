@@ -65,7 +65,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   const columns = ways.length === 1 ? first.columns : [...new Set(ways.flatMap(({ columns }) => columns))]
   const upserts = ways.filter(({ way }) => way !== 'insert')
   if (conflict === undefined || upserts.length === 0) return { table, columns, rows, hasRowIndexes: true }
-  const { key, set, rules } = conflict
+  const { key, set, condition } = conflict
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   // a list whose rows are told by their numbers has a statement for each
@@ -86,7 +86,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
         ? assigned
         : [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
       identity,
-      condition: upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, rules) : rules
+      condition: upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, condition) : condition
     }
   }
 }
@@ -115,8 +115,8 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
 const LARGEST_INCREMENT = 65_535n
 
 /** With the last number in use, MySQL gives that again, and would update its row. */
-const beforeLast = (number: Column, rules: Condition = combine('and', [])): Condition =>
-  combine('and', [rules, {
+const beforeLast = (number: Column, condition: Condition = combine('and', [])): Condition =>
+  combine('and', [condition, {
     kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT
   }])
 
@@ -218,7 +218,7 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScop
   // both servers corrupt a value outside of the row that one statement assigns twice
   const isShort = (column: Column): boolean => isPlain(column) && !LONG.test(column.declaration)
   const others = baseTable(table).columnList
-  const guarded =
+  const guardColumn =
     identity ??
     key.find(isPlain) ??
     written.find(isShort) ??
@@ -231,11 +231,11 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScop
   // last_insert_id() only reports the number; a negative one would be out of range as a value
   const value =
     identity === undefined
-      ? stored(guarded)
-      : sql`if(last_insert_id(${stored(guarded)}) = 0, ${stored(guarded)}, ${stored(guarded)})`
+      ? stored(guardColumn)
+      : sql`if(last_insert_id(${stored(guardColumn)}) = 0, ${stored(guardColumn)}, ${stored(guardColumn)})`
   const guard = {
-    column: column(guarded),
-    value: sql`if(${same}, ${value}, (select ${stored(guarded)} from (select 1 union all select 2) as two))`
+    column: column(guardColumn),
+    value: sql`if(${same}, ${value}, (select ${stored(guardColumn)} from (select 1 union all select 2) as two))`
   }
   const row = usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``
   return sql`${row}${expression(OnDuplicateKeyNode.create(toUpdates([guard, ...changesOf(conflict, scope, given)])))}`

@@ -323,9 +323,9 @@ const isOwnIfTrue = (condition: Parameters<typeof amongOwn>[0]): boolean =>
 function compileExists (exists: Exists, scope: TableScope): Expression<SqlBool> {
   const { negated, offset, table, on, condition, index } = exists
   if (table.kind === 'view' || scope.usesLists === true) return compileInList(exists, scope)
-  const { rows, lock } = relatedRows({ table, on, condition }, index, scope)
+  const { rows, other } = relatedRows({ table, on, condition }, index, scope)
   const skipped = offset === undefined ? sql`` : sql` offset ${offset}`
-  return sql`(select 1 ${rows} limit 1${skipped}${lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
+  return sql`(select 1 ${rows} limit 1${skipped}${other.lock}) is ${sql.raw(negated ? 'null' : 'not null')}`
 }
 
 /** `from <table> where <on> and …` of a subquery. */
@@ -342,7 +342,7 @@ export function relatedRows (
   const { first, left } = findFirst(other, table, [condition])
   for (const each of left) if (!isTrue(each)) conditions.push(compileCondition(each, other))
   const rows = sql`from ${other.from(first)} where ${sql.join(conditions, sql` and `)}`
-  return { rows, other, lock: other.lock }
+  return { rows, other }
 }
 
 /**

@@ -133,7 +133,7 @@ t.test('the result of a form is not known, so it is refused under a rule', async
 
 t.test('an upsert changes no row outside of the rules', async (t) => {
   const { conflict } = plan({ verb: 'insert', data: { id: 1, status: 'x' }, onConflict: { key: ['id'] } }) as InsertPlan
-  t.equal(conditionText(conflict?.rules as never), 'tenant = 7')
+  t.equal(conditionText(conflict?.condition as never), 'tenant = 7')
 })
 
 t.test('a rule on a column that the database computes is looked up after the write', async (t) => {

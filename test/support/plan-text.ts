@@ -75,14 +75,14 @@ const assignmentsText = (assignments: readonly Assignment[]): string =>
   assignments.map(({ column, parameter, operator }) =>
     `${column.name} ${operator === undefined ? '=' : operator} ${valueText(parameter)}`).join(', ')
 
-function conflictText ({ key, set, rules }: Conflict): string {
+function conflictText ({ key, set, condition }: Conflict): string {
   const what = set.kind === 'columns'
     ? namesOf(set.columns)
     : set.kind === 'assignments'
       ? assignmentsText(set.assignments)
       : `given${set.except === undefined || set.except.size === 0 ? '' : ` except ${namesOf([...set.except])}`}`
   return `on conflict (${namesOf(key)}) set ${what === '' ? 'nothing' : what}${
-    rules === undefined ? '' : whereText(rules)}`
+    condition === undefined ? '' : whereText(condition)}`
 }
 
 function insertLines (plan: InsertPlan): Array<string | false> {

@@ -267,8 +267,8 @@ export function planColumnFilter (column: Column, given: unknown, scope: FilterS
   const operand = { column, value, scope, path }
   if (typeof value === 'object' && isFields(value)) {
     const names = objectKeys(value)
-    const isNow = names.length === 1 && names[0] === '$now' && !column.type.structured
-    if (!isNow && hasOperators(column, names)) {
+    const isMoment = names.length === 1 && names[0] === '$now' && !column.type.structured
+    if (!isMoment && hasOperators(column, names)) {
       requireRoom(scope, names, path)
       if (value['$case'] !== undefined) return planCase(operand)
       return combine(
