@@ -146,7 +146,7 @@ function decideUpsert (form: Upsert, columns: readonly Column[]): OfConflict {
     written,
     number,
     reported: findReported(table, isComputedKey(conflict.key, { columns })),
-    readsId: mayReadId(table, conflict),
+    readsId: mayReadId(table, conflict, written),
     keepsOrder: findReasonOfOrder(table, columns, written),
     looksUpRefused: !namesKey && !refillsKey,
     looksUpOutOfRange: !namesKey && !fillsNew &&
@@ -231,12 +231,13 @@ export const reportsId = (table: Table): boolean =>
  * a table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may
  * consider different values equal, or a trigger changes it.
  */
-function mayReadId (table: Table, { key }: Conflict): boolean {
+function mayReadId (table: Table, { key }: Conflict, written: readonly Column[]): boolean {
   const { identity } = table
   const { skipsNew, seesChanged, altersChanged } = factsOf(table)
   if (identity === undefined) return false
   if (skipsNew) return true
-  return reportsId(table) ? seesChanged : altersChanged || !key.includes(identity) || identity.type.exact !== undefined
+  if (reportsId(table)) return seesChanged
+  return !key.includes(identity) || identity.type.exact !== undefined || (altersChanged && written.length > 0)
 }
 
 /** Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits. */

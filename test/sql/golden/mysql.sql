@@ -936,6 +936,13 @@ set `n` = ?
 where (`code` = '?');
 -- 2, 1
 
+select `code` as `v0`
+from `watched`
+where (`code` = '?')
+limit ?
+lock in share mode;
+-- 1, 1
+
 -- commit
 
 -- looked up, no row found
@@ -950,6 +957,13 @@ from (select 1 as `v0` from `watched` where (`code` = '?') limit ?) as `matching
 insert into `watched` (`code`, `n`)
 values (?, ?);
 -- 1, 2
+
+select `code` as `v0`
+from `watched`
+where (`code` = '?')
+limit ?
+lock in share mode;
+-- 1, 1
 
 -- commit
 

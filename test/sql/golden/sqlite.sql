@@ -904,6 +904,8 @@ on conflict ("code") do nothing;
 -- looked up
 -- watched: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
 
+-- begin, readCommitted
+
 insert into "watched" ("code", "n")
 values (?, ?)
 on conflict ("code")
@@ -911,10 +913,20 @@ do update
 set "n" = "excluded"."n"
 where row_query_exists("watched"."code") and "watched"."n" is not "excluded"."n" collate binary;
 -- 1, 2
+
+select "code" as "v0"
+from "watched"
+where ("code" = ?)
+limit ?;
+-- 1, 1
+
+-- commit
 
 -- looked up, no row found
 -- watched: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
 
+-- begin, readCommitted
+
 insert into "watched" ("code", "n")
 values (?, ?)
 on conflict ("code")
@@ -922,6 +934,14 @@ do update
 set "n" = "excluded"."n"
 where row_query_exists("watched"."code") and "watched"."n" is not "excluded"."n" collate binary;
 -- 1, 2
+
+select "code" as "v0"
+from "watched"
+where ("code" = ?)
+limit ?;
+-- 1, 1
+
+-- commit
 
 -- looked up, nothing set
 -- watched: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"],"set":[]}}
