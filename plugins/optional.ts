@@ -123,7 +123,8 @@ async function allowOrigins (
   const allowedHeaders = [...ALLOWED.allowedHeaders, ...headers]
   // its hook answers preflight requests; for any other the path has no route, and the body must not be read
   app.addHook('onRoute', (route) => {
-    if (route.url.endsWith('*')) route.onRequest = (_request, reply) => { reply.callNotFound() }
+    if (route.method !== 'OPTIONS' || !route.url.endsWith('*')) return
+    route.onRequest = (_request, reply) => { reply.callNotFound() }
   })
   await app.register(import('@fastify/cors'), {
     delegator: (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
