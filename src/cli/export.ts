@@ -222,7 +222,8 @@ export function describe (error: Error): string {
   ].join(' at ')
 }
 
-function readFormat (format: string | undefined): StreamFormat {
+/** @throws ConfigError */
+export function readFormat (format: string | undefined): StreamFormat {
   const readable = STREAM_FORMATS.find((each) => each === format)
   if (readable === undefined) throw new ConfigError([`--format: must be one of ${STREAM_FORMATS.join(', ')}`])
   return readable

@@ -5,13 +5,11 @@ import { getAccess } from '../access/authorize.ts'
 import { ConfigError, orThrow } from '../config-errors.ts'
 import type { Database } from '../databases/database.ts'
 import { isServiceError } from '../errors.ts'
-import { type ImportFormat, type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
+import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
 import { GRACE } from '../response/row-stream.ts'
 import { type FlagValues, parseFlags } from './commands.ts'
-import { chooseTable, describe, openDatabase, showProgress } from './export.ts'
+import { chooseTable, describe, openDatabase, readFormat, showProgress } from './export.ts'
 import { stop } from './signals.ts'
-
-const FORMATS: readonly ImportFormat[] = ['csv', 'ndjson']
 
 /** How long to wait for bytes, in milliseconds: a pipe may be silent for as long as its program computes. */
 const PATIENCE = 2 ** 31 - 1
@@ -63,8 +61,7 @@ function describeWithLine (error: Error): string {
 
 /** @throws ConfigError */
 function readOptions (values: FlagValues<'import'>): ImportOptions {
-  const format = FORMATS.find((each) => each === values.format)
-  if (format === undefined) throw new ConfigError([`--format: must be one of ${FORMATS.join(', ')}`])
+  const format = readFormat(values.format)
   const options = {
     onConflict: values['on-conflict'],
     set: values.set,

@@ -9,18 +9,16 @@ import {
   at, bodyIncomplete, type Committed, internal, invalidBody, isServiceError, type ServiceError, unsupportedMediaType
 } from '../errors.ts'
 import { readKey } from '../idempotency/run-once.ts'
-import { type ImportFormat, readImportOptions, Import } from '../imports/run-import.ts'
+import { readImportOptions, Import } from '../imports/run-import.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import { isReadType } from '../request/read-body.ts'
+import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { logEnd, RequestRecord } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
+import { FORMATS, mediaTypeOf, STREAM_FORMATS } from './stream.ts'
 
-const FORMATS: ReadonlyMap<string, ImportFormat> = new Map([
-  ['text/csv', 'csv'],
-  ['application/x-ndjson', 'ndjson']
-])
-
-const IMPORT_TYPES = [...FORMATS.keys()]
+const IMPORT_TYPES = STREAM_FORMATS.map(mediaTypeOf)
+export const ALL_TYPES = `application/json, or for an import ${IMPORT_TYPES.join(' or ')}`
 
 /** The setting `http.bodyTimeout` of the stand-alone server. */
 export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
@@ -34,24 +32,24 @@ declare module 'fastify' {
   }
 }
 
-export function findImportFormat ({ 'content-type': type = '' }: IncomingMessage['headers']): ImportFormat | undefined {
+export function findImportFormat ({ 'content-type': type = '' }: IncomingMessage['headers']): StreamFormat | undefined {
   return FORMATS.get((type.split(';', 1)[0] as string).trim().toLowerCase())
 }
 
 /** The body of an import, which has not been read. */
 export class ImportBody {
   readonly verb = 'insert'
-  readonly format: ImportFormat
+  readonly format: StreamFormat
   readonly payload: Readable
 
-  constructor (format: ImportFormat, payload: Readable) {
+  constructor (format: StreamFormat, payload: Readable) {
     this.format = format
     this.payload = payload
   }
 }
 
 export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
-  return `application/json${config.rowQueryImports === true ? `, or for an import ${IMPORT_TYPES.join(' or ')}` : ''}`
+  return config.rowQueryImports === true ? ALL_TYPES : 'application/json'
 }
 
 /** No text begins so. */

@@ -17,16 +17,16 @@ import { HttpClient, isClosed } from './client-connections.ts'
 
 /** Content-Type. */
 const CONTENT_TYPES: Readonly<Record<StreamFormat, string>> = {
-  ndjson: 'application/x-ndjson',
-  csv: 'text/csv; charset=utf-8; header=present'
+  csv: 'text/csv; charset=utf-8; header=present',
+  ndjson: 'application/x-ndjson'
 }
 
 export const STREAM_FORMATS = Object.keys(CONTENT_TYPES) as readonly StreamFormat[]
 
 export const mediaTypeOf = (format: StreamFormat): string => CONTENT_TYPES[format].split(';')[0] as string
 
-/** Media type -> format; undefined for a response that is not a stream. */
-const FORMATS = new Map<string, StreamFormat | undefined>([
+/** Media type -> format; undefined for JSON, which is no stream. */
+export const FORMATS: ReadonlyMap<string, StreamFormat | undefined> = new Map([
   ...STREAM_FORMATS.map((format) => [mediaTypeOf(format), format] as const),
   ['application/json', undefined]
 ])

@@ -25,6 +25,7 @@ import { planConflict } from '../plan/inserted-rows.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import { requireUndoable, mayMoveNew } from '../plan/write-options.ts'
+import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { finishWrite } from '../response/result.ts'
 import type { RequestRecord } from '../telemetry/record.ts'
 import { respondIn } from '../verbs/execute.ts'
@@ -395,10 +396,8 @@ function showValue (error: unknown, { rows }: Batch): unknown {
   return at(path, error)
 }
 
-export type ImportFormat = 'csv' | 'ndjson'
-
 export interface ImportOptions {
-  readonly format: ImportFormat
+  readonly format: StreamFormat
   readonly onConflict: OnConflict | undefined
   readonly dryRun: boolean
   /** One transaction contains all rows, or each batch has its own. */
@@ -407,18 +406,27 @@ export interface ImportOptions {
   readonly separator: string
 }
 
+/** The options in the query string of an import: what a document says of each, and the texts that it may be. */
 export const OPTIONS = {
-  csv: ['onConflict', 'set', 'dryRun', 'transaction', 'separator'],
-  ndjson: ['onConflict', 'set', 'dryRun', 'transaction']
-} as const satisfies Readonly<Record<ImportFormat, readonly string[]>>
+  onConflict: { description: 'Columns of a unique key, separated by commas; rows that exist change.' },
+  set: { description: 'Columns that are then updated; all others than the key if omitted.' },
+  dryRun: { choices: new Map([['true', true]]), description: 'Nothing is changed.' },
+  transaction: {
+    choices: new Map([['whole', 'whole'], ['batch', 'batch']] as const),
+    description: 'One transaction, or one for each batch.'
+  },
+  separator: { choices: SEPARATORS, description: 'Between the cells of CSV.' }
+} as const
+
+export const OPTION_NAMES = Object.keys(OPTIONS) as ReadonlyArray<keyof typeof OPTIONS>
 
 const refuse = (name: string, message: string): ServiceError => at('', invalidBody(`The option "${name}" ${message}`))
 
 /** Each option may appear once. @throws INVALID_BODY */
-export function readImportOptions (format: ImportFormat, query: Iterable<readonly [string, string]>): ImportOptions {
+export function readImportOptions (format: StreamFormat, query: Iterable<readonly [string, string]>): ImportOptions {
+  const names: readonly string[] = OPTION_NAMES.filter((name) => format === 'csv' || name !== 'separator')
   const texts = new Map<string, string>()
   for (const [name, value] of query) {
-    const names: readonly string[] = OPTIONS[format]
     if (!names.includes(name)) throw refuse(name, `is not one of ${names.join(', ')}${didYouMean(name, names)}`)
     if (texts.has(name)) throw refuse(name, 'appears twice')
     texts.set(name, value)
@@ -430,8 +438,8 @@ export function readImportOptions (format: ImportFormat, query: Iterable<readonl
     if (chosen === undefined) throw refuse(name, `must be one of ${[...choices.keys()].join(' ')}`)
     return chosen
   }
-  const transaction = choose('transaction', TRANSACTIONS, 'whole')
-  const dryRun = choose('dryRun', DRY_RUN, false)
+  const transaction = choose('transaction', OPTIONS.transaction.choices, 'whole')
+  const dryRun = choose('dryRun', OPTIONS.dryRun.choices, false)
   if (dryRun && transaction === 'batch') throw refuse('dryRun', 'is not allowed with transaction=batch')
   return {
     format,
@@ -441,9 +449,6 @@ export function readImportOptions (format: ImportFormat, query: Iterable<readonl
     separator: choose('separator', SEPARATORS, ',')
   }
 }
-
-const TRANSACTIONS = new Map([['whole', 'whole'], ['batch', 'batch']] as const)
-const DRY_RUN = new Map([['true', true]])
 
 function readConflict (parameters: ReadonlyMap<string, string>): OnConflict | undefined {
   const key = parameters.get('onConflict')

@@ -9,7 +9,7 @@ import type { Database } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
 import { invalidBody, didYouMean, at, requestNotFound } from '../errors.ts'
 import { checkStreamBody, readConsistency } from '../http/stream.ts'
-import { type ImportOptions, readImportOptions, Import } from '../imports/run-import.ts'
+import { type ImportOptions, OPTION_NAMES, readImportOptions, Import } from '../imports/run-import.ts'
 import { parseExactJson, type RawNumber } from '../json/exact-json.ts'
 import type { NamedRequests } from '../named/call.ts'
 import { readObject } from '../named/parameters.ts'
@@ -193,7 +193,7 @@ export type TransactionLoadRequest =
 
 /** The options within a transaction. */
 export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
-  'table', 'grant', 'format', 'onConflict', 'set', 'dryRun', 'transaction', 'separator'
+  'table', 'grant', 'format', ...OPTION_NAMES
 ])
 const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 

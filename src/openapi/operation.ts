@@ -10,16 +10,17 @@ import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, toErrorBody, requestTimeout, type ServiceError,
   unauthenticated, withDetails
 } from '../errors.ts'
+import { ALL_TYPES } from '../http/import-request.ts'
 import { mediaTypeOf } from '../http/stream.ts'
-import { SEPARATORS } from '../imports/csv-parser.ts'
-import { type ImportFormat, OPTIONS } from '../imports/run-import.ts'
+import { OPTION_NAMES, OPTIONS } from '../imports/run-import.ts'
+import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
 import { pascalCase, refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
 // The media types of imports and the options in their query string, as all documents describe them.
 
-const BODIES: Readonly<Record<ImportFormat, string>> = {
+const BODIES: Readonly<Record<StreamFormat, string>> = {
   ndjson:
     'Inserts any number of rows: each line is a row as a JSON object. The options are in the query string, and the ' +
     'response has no `id`.',
@@ -28,7 +29,7 @@ const BODIES: Readonly<Record<ImportFormat, string>> = {
 
 /** The bodies of imports, by media type. */
 const importBodies: Readonly<Record<string, Schema>> = Object.fromEntries(
-  (Object.keys(BODIES) as ImportFormat[]).map((format) => [
+  (Object.keys(BODIES) as StreamFormat[]).map((format) => [
     mediaTypeOf(format),
     { schema: { type: 'string', description: BODIES[format] } }
   ])
@@ -39,23 +40,17 @@ const IMPORTS =
   `Any number of rows may also be sent as ${Object.keys(importBodies).map((type) => `\`${type}\``).join(' or ')}, ` +
   'with options in the query string.'
 
-const OPTION_SCHEMAS: Readonly<Record<(typeof OPTIONS)['csv'][number], Schema>> = {
-  onConflict: { type: 'string', description: 'Columns of a unique key, separated by commas; rows that exist change.' },
-  set: { type: 'string', description: 'Columns that are then updated; all others than the key if omitted.' },
-  dryRun: { type: 'string', enum: ['true'], description: 'Nothing is changed.' },
-  transaction: { type: 'string', enum: ['whole', 'batch'], description: 'One transaction, or one for each batch.' },
-  separator: { type: 'string', enum: [...SEPARATORS.keys()], description: 'Between the cells of CSV.' }
-}
-
 /** The options as parameters of an operation. */
-const importParameters: readonly Schema[] =
-  Object.entries(OPTION_SCHEMAS).map(([name, { description, ...schema }]) => ({
+const importParameters: readonly Schema[] = OPTION_NAMES.map((name) => {
+  const { description, choices }: { description: string, choices?: ReadonlyMap<string, unknown> } = OPTIONS[name]
+  return {
     name,
     in: 'query',
     required: false,
     description: `Imports only. ${description}`,
-    schema
-  }))
+    schema: { type: 'string', ...(choices !== undefined && { enum: [...choices.keys()] }) }
+  }
+})
 
 const OK = 200
 export const SUCCEEDED = 'The request succeeded.'
@@ -255,7 +250,7 @@ const examples: readonly ServiceError[] = [
   errors.idempotencyInProgress(),
   at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
   errors.bodyTooLarge(),
-  errors.unsupportedMediaType('application/json, or for an import text/csv or application/x-ndjson'),
+  errors.unsupportedMediaType(ALL_TYPES),
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),
