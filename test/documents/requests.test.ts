@@ -3,8 +3,9 @@ import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { createShop } from '../../src/demo/shop.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
+import { fullTextTriggers } from '../support/full-text.ts'
 import { codeBlocks, DOCUMENTS, readDocument } from '../support/markdown.ts'
-import { startService, TOKEN } from '../support/service.ts'
+import { onEachEngine, startService, TOKEN } from '../support/service.ts'
 import { storiesOf, tellStory } from '../support/stories.ts'
 
 for (const document of DOCUMENTS) {
@@ -25,6 +26,41 @@ t.test('every request has a table before it', async (t) => {
     const first = kinds.findIndex((kind) => /^json (request \S+ \d+|operations \d+)$/.test(kind))
     t.ok(first === -1 || kinds.slice(0, first).includes('sql'), document)
   }
+})
+
+const SEARCHING = readDocument('docs/searching.md')
+const sizeOf: Partial<Record<string, string>> = Object.fromEntries(Array.from(
+  SEARCHING.matchAll(/^- (MySQL|MariaDB|SQLite): `(alter table products [^`]+)`/gm),
+  ([, name = '', statement]) => [name.toLowerCase(), statement]
+))
+
+await onEachEngine(t, 'the examples of docs/searching.md find their rows', {
+  schema: (engine) => [
+    'create table articles (id integer primary key, title varchar(100), body text)',
+    ...engine === 'sqlite'
+      ? [
+          "create virtual table words using fts5(title, body, content='articles', content_rowid='id')",
+          ...fullTextTriggers('articles', 'words', ['title', 'body'])
+        ]
+      : ['create fulltext index words on articles (title, body)'],
+    "insert into articles values (1, 'Red shoes', 'new'), (2, 'Hats', 'green')",
+    'create table products (id integer primary key, name varchar(20) not null, meta json)',
+    `insert into products values
+      (1, 'Brass BELL', '{"size":6,"tags":["new"],"odd key":null}'), (3, 'Lamp', '{"size":4.5}')`,
+    sizeOf[engine] as string,
+    'create table parcels (id integer primary key, shipped date, due date)',
+    "insert into parcels values (1, '2026-01-02', '2026-01-01'), (2, null, '2026-01-01')"
+  ]
+}, async (t, { post }) => {
+  for (const [kind, table] of [
+    ['match', 'articles'], ['case', 'products'], ['column', 'parcels'], ['at', 'products']
+  ] as const) {
+    const block = codeBlocks(SEARCHING).find((each) => each.kind === `json ${kind}`)
+    t.match(await post(table, block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } }, kind)
+  }
+  t.same((await post('products', {
+    verb: 'select', columns: ['id'], filters: { size: { $gt: 4 } }, orderBy: 'size'
+  })).json.data.rows, [{ id: 3 }, { id: 1 }], 'by the column of a path')
 })
 
 // The requests of docs/relations.md and of its reference have the same answers on MariaDB and MySQL as on SQLite.

@@ -1,25 +1,26 @@
 /** `{"$column": …}`: filters that compare two columns of a row. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
-import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { useEachEngine } from '../support/rotation.ts'
-import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine } from '../support/service.ts'
 
 useEachEngine(t)
 
 const schema = (engine: EngineName): string[] => {
   const isSqlite = engine === 'sqlite'
-  const text = (collation: string): string =>
-    isSqlite ? `text collate ${collation === 'utf8mb4_bin' ? 'binary' : 'nocase'}` : `varchar(20) collate ${collation}`
+  const text = isSqlite ? 'text collate binary' : 'varchar(20) collate utf8mb4_bin'
   return [
-    `create table parcels (id integer not null primary key, tenant int, small smallint, big bigint${isSqlite ? '' : ' unsigned'}, price decimal(10,2), made date, due date, shipped datetime, a ${text('utf8mb4_bin')}, b ${text('utf8mb4_bin')}, c ${text('utf8mb4_general_ci')}, d double, e double, f ${isSqlite ? 'real' : 'float'}, doc json, doc2 json, secret int, y year, tx ${isSqlite ? text('utf8mb4_bin') : 'text collate utf8mb4_bin'}${isSqlite ? '' : ", kind enum('a'), kind2 enum('a'), bin varbinary(5), bin2 varbinary(9)"})`,
-    'insert into parcels (id, tenant, small, big, price, made, due, a, b, c, d, e, tx, secret) values (1, 1, ' +
-      "5, 5, 5.00, '2026-01-01', '2026-01-02', 'x', 'x', 'x', 1.5, 1.5, 'x', 5), (2, 1, -1, " +
-      "18446744073709551615, 2.50, '2026-01-03', '2026-01-02', 'x', 'X', 'x', 1, 2, 'y', 0), (3, 2, null, 7, " +
-      "null, null, '2026-01-02', 'x', null, null, null, 1, null, 1), (4, 2, 7, 6, 7.01, '2026-01-02', " +
-      "'2026-01-02', 'a', 'b', 'b', 0, -1, 'b', 7)".replace(
-        '18446744073709551615', isSqlite ? '9223372036854775807' : '18446744073709551615'
-      ),
+    `create table parcels (
+      id integer not null primary key, tenant int, small smallint, big bigint${isSqlite ? '' : ' unsigned'},
+      price decimal(10,2), made date, due date, a ${text}, b ${text}, d double, e double,
+      doc json, doc2 json, secret int, tx ${isSqlite ? 'text' : 'text collate utf8mb4_bin'},
+      bin varbinary(5), bin2 varbinary(9))`,
+    `insert into parcels (id, tenant, small, big, price, made, due, a, b, d, e, tx, secret) values
+      (1, 1, 5, 5, 5.00, '2026-01-01', '2026-01-02', 'x', 'x', 1.5, 1.5, 'x', 5),
+      (2, 1, -1, ${isSqlite ? '9223372036854775807' : '18446744073709551615'}, 2.50, '2026-01-03', '2026-01-02',
+        'x', 'X', 1, 2, 'y', 0),
+      (3, 2, null, 7, null, null, '2026-01-02', 'x', null, null, 1, null, 1),
+      (4, 2, 7, 6, 7.01, '2026-01-02', '2026-01-02', 'a', 'b', 0, -1, 'b', 7)`,
     'create table items (id integer not null primary key, parcel int, n int, m int)',
     'create index parcel on items (parcel)', 'insert into items values (1, 1, 1, 2), (2, 1, 2, 2), (3, 2, 3, 2)',
     ...isSqlite
@@ -31,9 +32,7 @@ const SELLER = 'seller-token-of-tenant-one-0123456789'
 const tokens = [tokenFor(SELLER, { parcels: { columns: { select: ['id', 'small', 'big'] }, rows: { tenant: 1 } } })]
 const $column = (name: string): object => ({ $column: name })
 
-await onEachEngine(t, '$column compares ' +
-  'two columns of a row', { schema, tokens }, async (t, { engine, post, server, operate }) => {
-  const isSqlite = engine === 'sqlite'
+await onEachEngine(t, '$column compares two columns of a row', { schema, tokens }, async (t, { engine, post }) => {
   const found = async (filters: object, options: object = {}): Promise<unknown> => {
     const { json } = await post('parcels', { verb: 'select', columns: ['id'], orderBy: 'id', filters }, options)
     return json.error === undefined
@@ -55,7 +54,7 @@ await onEachEngine(t, '$column compares ' +
     ], [{ $or: [{ id: 3 }, { small: { $eq: $column('big') } }] }, [1, 3]],
     [{ $and: [{ $not: { $or: [{ a: { $ne: $column('b') } }] } }] }, [1]],
     [{ doc: { $eq: $column('doc2') } }, []],
-    ...isSqlite ? [] : [[{ bin: { $eq: $column('bin2') } }, []]] as Array<[object, unknown]>
+    ...engine === 'sqlite' ? [] : [[{ bin: { $eq: $column('bin2') } }, []]] as Array<[object, unknown]>
   ]
   for (const [filters, expected] of table) t.same(await found(filters), expected, JSON.stringify(filters))
 
@@ -85,17 +84,6 @@ await onEachEngine(t, '$column compares ' +
       filters: { id: 1 },
       include: { items: { ...on, columns: ['id'], filters: { n: { $eq: $column('m') } } } }
     })).json.data.rows, [{ id: 1, items: [{ id: 2 }] }])
-    const { json } = await operate([
-      { table: 'parcels', verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }
-    ])
-    t.same(json.data.results, [{ rows: [{ id: 1 }], count: 1 }])
-    const stream = await server.app.inject({
-      method: 'POST',
-      url: '/api/shop/parcels',
-      headers: { authorization: `Bearer ${TOKEN}`, accept: 'text/csv' },
-      payload: { verb: 'select', columns: ['id'], filters: { small: { $eq: $column('big') } } }
-    })
-    t.equal(stream.body, 'id\r\n1\r\n')
   })
 
   await t.test('a hidden column is none, and rows outside the rules are not there', async (t) => {
@@ -108,15 +96,4 @@ await onEachEngine(t, '$column compares ' +
       token: SELLER
     }), [1, 2])
   })
-})
-
-const parcels = [
-  'create table parcels (id integer not null primary key, shipped date, due date)',
-  "insert into parcels values (1, '2026-01-02', '2026-01-01'), (2, null, '2026-01-01')"
-]
-await onEachEngine(t, 'the example of docs/searching.md', {
-  schema: { sqlite: parcels, mysql: parcels }
-}, async (t, { post }) => {
-  const [block] = codeBlocks(readDocument('docs/searching.md')).filter(({ kind }) => kind === 'json column')
-  t.match(await post('parcels', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
 })

@@ -4,6 +4,7 @@
  * of full-text index.
  */
 import t, { type Test } from 'tap'
+import { fullTextTriggers } from '../support/full-text.ts'
 import { type EngineName, onEachEngine, type Service } from '../support/service.ts'
 import { createDraw, type Draw } from '../support/related-tables.ts'
 import { seed } from '../support/seed.ts'
@@ -86,13 +87,7 @@ const schema = (engine: EngineName): string[] => engine === 'sqlite'
   ? [
       `create table docs (id integer primary key, ${MEMBERS})`,
       "create virtual table words using fts5(title, body, content='docs', content_rowid='id')",
-      'create trigger words_i after insert on docs begin insert into words (rowid, title, body) values (new.id, ' +
-        'new.title, new.body); end',
-      'create trigger words_d after delete on docs begin insert into words (words, rowid, title, body) values ' +
-        "('delete', old.id, old.title, old.body); end",
-      'create trigger words_u after update on docs begin insert into words (words, rowid, title, body) values ' +
-        "('delete', old.id, old.title, old.body); insert into words (rowid, title, body) values (new.id, " +
-          'new.title, new.body); end'
+      ...fullTextTriggers('docs', 'words', ['title', 'body'])
     ]
   : [
     `create table docs (id int primary key, ${MEMBERS}, fulltext key (title, body)) engine=innodb default charset=utf8mb4 collate utf8mb4_general_ci`

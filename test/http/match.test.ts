@@ -1,8 +1,7 @@
 /** Full text: `$match`, and the order by relevance. The law is in match-law.test.ts. */
 import tap, { type Test } from 'tap'
-import type { RowQueryOptions } from '../../schemas/options.ts'
-import { hashToken } from '../../src/access/tokens.ts'
-import { codeBlocks, readDocument } from '../support/markdown.ts'
+import { tokenFor } from '../grants/support.ts'
+import { fullTextTriggers } from '../support/full-text.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 const DOCS: Array<[number, number, string, string]> = [
@@ -18,55 +17,34 @@ const insert = (table: string): string =>
   `insert into ${table} (id, tenant, title, body, secret) values ` +
   DOCS.map(([id, tenant, title, body]) => `(${id}, ${tenant}, '${title}', '${body}', 'word${id}')`).join(', ')
 
-/** The triggers that keep an FTS5 table up to date, as its manual has them. */
-const triggers = (table: string, fts: string, columns: readonly string[], rowid: string): string[] => {
-  const values = (row: string): string => [`${row}.${rowid}`, ...columns.map((column) => `${row}.${column}`)].join(', ')
-  const added = `insert into ${fts} (rowid, ${columns.join(', ')}) values (${values('new')})`
-  const removed = `insert into ${fts} (${fts}, rowid, ${columns.join(', ')}) values ('delete', ${values('old')})`
-  return [
-    `create trigger ${fts}_i after insert on ${table} begin ${added}; end`,
-    `create trigger ${fts}_d after delete on ${table} begin ${removed}; end`,
-    `create trigger ${fts}_u after update on ${table} begin ${removed}; ${added}; end`
-  ]
-}
-
 const schema = (engine: EngineName): string[] => engine === 'sqlite'
   ? [
       `create table docs (id integer primary key${MEMBERS})`,
       'create virtual table words using fts5(title, "body", content=\'docs\', content_rowid="id", ' +
         'tokenize=\'unicode61\')',
-      ...triggers('docs', 'words', ['title', 'body'], 'id'),
+      ...fullTextTriggers('docs', 'words', ['title', 'body']),
       'create virtual table secrets using fts5(title, secret, content=docs, content_rowid=id)',
-      ...triggers('docs', 'secrets', ['title', 'secret'], 'id'),
+      ...fullTextTriggers('docs', 'secrets', ['title', 'secret']),
       'create virtual table unindexed using fts5(title, k unindexed, content=docs, content_rowid=id)',
       insert('docs'),
       `create table notes (id int${MEMBERS})`,
       'create virtual table t using fts5(title, content=notes)',
-      ...triggers('notes', 't', ['title'], 'rowid'),
+      ...fullTextTriggers('notes', 't', ['title'], 'rowid'),
       insert('notes')
     ]
   : [
-      `create table docs (id int primary key auto_increment${MEMBERS}, fulltext key words (title, body), fulltext key (title, secret), key (tenant, id)) engine=innodb default charset=utf8mb4`,
+      `create table docs (id int primary key auto_increment${MEMBERS}, fulltext key words (title, body),
+        fulltext key (title, secret), key (tenant, id)) engine=innodb default charset=utf8mb4`,
       insert('docs'),
       `create table notes (id int${MEMBERS}, fulltext key (title)) engine=innodb default charset=utf8mb4`,
       insert('notes')
     ]
 
-const TOKENS = {
-  seller: {
-    name: 'seller',
-    sha256: hashToken('seller-token-of-tenant-one-0123456789'),
-    permissions: ['select', 'update', 'delete'],
-    databases: { shop: { docs: { rows: { tenant: 1 } } } }
-  },
-  reader: {
-    name: 'reader',
-    sha256: hashToken('reader-token-without-secret-0123456789'),
-    permissions: ['select'],
-    databases: { shop: { docs: { columns: { select: ['id', 'title', 'body'] } } } }
-  }
-} as const
-const [SELLER, READER] = ['seller-token-of-tenant-one-0123456789', 'reader-token-without-secret-0123456789']
+const [SELLER, READER] = ['a-seller-of-tenant-one', 'a-reader-who-does-not-see-secret']
+const tokens = [
+  tokenFor(SELLER, { docs: { rows: { tenant: 1 } } }),
+  tokenFor(READER, { docs: { columns: { select: ['id', 'title', 'body'] } } })
+]
 
 const COLUMNS = ['title', 'body']
 const match = (text: unknown, more: object = {}): object => ({ $match: { columns: COLUMNS, text, ...more } })
@@ -82,10 +60,7 @@ const errorOf = ({ status, json: { error } }: { status: number, json: any }): un
   [status, error?.code, error?.details[0]?.path]
 
 await tap.test('$match', async (t) => {
-  await onEachEngine(t as Test, '$match', {
-    schema,
-    tokens: Object.values(TOKENS) as unknown as NonNullable<RowQueryOptions['tokens']>
-  }, async (t, service) => {
+  await onEachEngine(t as Test, '$match', { schema, tokens }, async (t, service) => {
     const { engine, post, operate, statements } = service
     const found = async (filters: object, more: object = {}, options = {}): Promise<unknown> =>
       idsOf(await post('docs', { verb: 'select', filters, columns: ['id'], orderBy: 'id', ...more }, options))
@@ -175,13 +150,10 @@ await tap.test('$match', async (t) => {
       t.same(await found(match('boots'), { include: { twin: { table: 'docs', on: { id: 'id' }, columns: ['id'] } } }), [
         2
       ])
-      const stream = await service.server.app.inject({
-        method: 'POST',
-        url: '/api/shop/docs',
-        headers: { authorization: 'Bearer test-token-that-may-do-everything-0123456789', accept: 'text/csv' },
-        payload: { verb: 'select', filters: match('boots'), columns: ['id'] }
-      })
-      t.equal(stream.body, 'id\r\n2\r\n')
+      const stream = { headers: { accept: 'text/csv' } }
+      t.equal(
+        (await post('docs', { verb: 'select', filters: match('boots'), columns: ['id'] }, stream)).text, 'id\r\n2\r\n'
+      )
     })
 
     await t.test('orders by relevance, completed by the key', async (t) => {
@@ -244,7 +216,8 @@ await tap.test('$match', async (t) => {
       const [update = ''] = statements()
       if (engine !== 'sqlite') {
         t.match(
-          update, /^update \(select `id` from `docs` .*where match\(.*limit \d+ for update\) as `found` straight_join `docs`/
+          update,
+          /^update \(select `id` from `docs` .*where match\(.*limit \d+ for update\) as `found` straight_join `docs`/
         )
       }
       t.same((await post('docs', {
@@ -418,7 +391,8 @@ await tap.test('$match', async (t) => {
 await onEachEngine(tap as Test, '$match on engines without transactions', {
   only: ['mariadb', 'mysql'],
   schema: (engine) => ['myisam', ...engine === 'mariadb' ? ['aria'] : []].flatMap((kind) => [
-    `create table ${kind}_docs (id int primary key, title varchar(100), fulltext key (title)) engine=${kind} default charset=utf8mb4`,
+    `create table ${kind}_docs (id int primary key, title varchar(100), fulltext key (title))
+      engine=${kind} default charset=utf8mb4`,
     `insert into ${kind}_docs values (1, 'yellow shoes'), (2, 'yellow hats'), (3, 'wet yellow suits')`
   ])
 }, async (t, { engine, post, operate }) => {
@@ -445,22 +419,4 @@ await onEachEngine(tap as Test, '$match on engines without transactions', {
     })
     t.same(await found(match('orange purple')), [10])
   }
-})
-
-await onEachEngine(tap as Test, 'the example of docs/searching.md', {
-  schema: (engine) => engine === 'sqlite'
-    ? [
-        'create table articles (id integer primary key, title text, body text)',
-        "create virtual table words using fts5(title, body, content='articles', content_rowid='id')",
-        ...triggers('articles', 'words', ['title', 'body'], 'id'),
-        "insert into articles values (1, 'Red shoes', 'new'), (2, 'Hats', 'green')"
-      ]
-    : [
-        'create table articles (id int primary key, title varchar(100), body text) engine=innodb',
-        'create fulltext index words on articles (title, body)',
-        "insert into articles values (1, 'Red shoes', 'new'), (2, 'Hats', 'green')"
-      ]
-}, async (t, { post }) => {
-  const [block] = codeBlocks(readDocument('docs/searching.md')).filter(({ kind }) => kind === 'json match')
-  t.match(await post('articles', block?.text), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
 })

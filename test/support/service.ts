@@ -24,6 +24,7 @@ function statementsFor (schema: Schema, engine: EngineName): string[] {
   return engine === 'sqlite' ? schema.sqlite : schema.mysql
 }
 
+/** `json` is null if the answer is none, such as a stream. */
 export interface Answer { status: number, headers: Record<string, unknown>, text: string, json: any }
 
 export interface Service {
@@ -228,16 +229,16 @@ async function startMysql (
   }
 }
 
+const OF_THE_SERVICE = new RegExp([
+  'information_schema|^show (?:index|session variables)|sqlite_schema|pragma|^set session|@@hostname|select version',
+  '/\\* trial \\*/|limit 0$|^explain |^rollback$'
+].join('|'), 'i')
+
 /** Takes the recorded statements, without those that the service sends for itself. */
 function own (sent: string[], watch: (statements: readonly string[]) => void): string[] {
   const statements = sent.splice(0)
   watch(statements)
-  return statements.filter(
-    (sql) =>
-      !/information_schema|^show (?:index|session variables)|sqlite_schema|pragma|^set session|@@hostname|select version|\/\* trial \*\/|limit 0$|^explain |^rollback$/i.test(
-        sql
-      )
-  )
+  return statements.filter((sql) => !OF_THE_SERVICE.test(sql))
 }
 
 /** Starts the service on an existing or missing database. */
@@ -267,11 +268,12 @@ export async function startService (
       },
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
     })
+    const isJson = String(response.headers['content-type']).startsWith('application/json') && response.body !== ''
     return {
       status: response.statusCode,
       headers: response.headers,
       text: response.body,
-      json: JSON.parse(response.body || 'null')
+      json: isJson ? JSON.parse(response.body) : null
     }
   }
   const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> =>
