@@ -1,10 +1,10 @@
 /** Named requests and who calls them: JWTs, pages of other origins, tokens that are replaced; and where they read. */
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
+import { callerOf, define, optional, param } from '../support/named-requests.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { startService, sharedOnEachEngine } from '../support/service.ts'
+import { type Answer, startService, sharedOnEachEngine } from '../support/service.ts'
 
 const schema = () => [
   'create table things (id int primary key, name varchar(20), tenant int)',
@@ -20,24 +20,14 @@ const roles = {
   everything: { requests: '*' as const },
   clerk: { permissions: ['select' as const], databases: '*' as const }
 }
-const find = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { id: { optional: true } },
-  body: { verb: 'select' as const, columns: ['name'], orderBy: 'id', filters: { id: { $param: 'id' } } }
+const names = { verb: 'select', columns: ['name'] }
+const requests = {
+  find: define('things', { ...names, orderBy: 'id', filters: { id: param('id') } }, {
+    as: 'front', parameters: { id: optional }
+  }),
+  add: define('things', { verb: 'insert', data: { id: param('id'), tenant: param('tenant') } }, { as: 'front' }),
+  own: define('things', { ...names, orderBy: 'id' })
 }
-const add = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { id: {}, tenant: {} },
-  body: { verb: 'insert' as const, data: { id: { $param: 'id' }, tenant: { $param: 'tenant' } } }
-}
-const own = {
-  database: 'shop', table: 'things', parameters: {}, body: { verb: 'select' as const, columns: ['name'], orderBy: 'id' }
-}
-const requests = { find, add, own }
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const ORIGIN = 'https://www.example.com'
@@ -45,70 +35,52 @@ const ORIGIN = 'https://www.example.com'
 const on = sharedOnEachEngine(t, {
   only: await anyEngine(t),
   schema,
-  tokens: [{ name: 'website', sha256: hashToken('website'), requests: ['find'], claims: { tenant: 2 } }],
+  tokens: [callerOf('website', ['find'], { tenant: 2 })],
   options: {
     jwt: [jwtSetting({ jwks: keys.url })], roles, requests, cors: { origins: [ORIGIN] }, failedLogins: { max: 0 }
   }
 })
 
-type Service = Pick<Awaited<ReturnType<typeof startService>>, 'server'>
-
-async function call ({ server }: Service, name: string, token: string, {
-  method = 'POST' as 'GET' | 'POST' | 'OPTIONS', headers = {}, body = {} as object
-} = {}) {
-  const answer = await server.app.inject({
-    method,
-    url: `/api/requests/${name}`,
-    headers: { authorization: `Bearer ${token}`, ...headers },
-    ...method === 'POST' && { payload: body }
-  })
-  const json = answer.body === '' ? {} : answer.json()
-  return {
-    status: answer.statusCode,
-    headers: answer.headers,
-    result: json.error?.code ?? json.data?.rows?.map(({ name }: { name: string }) => name).join() ?? json.data
-  }
-}
+/** The code, the names of the rows, or the data. */
+const resultOf = ({ json: { data, error } }: Answer): unknown =>
+  error?.code ?? data.rows?.map(({ name }: { name: string }) => name).join() ?? data
 
 await on('a JWT calls what its role names, with its own claims; a role of ' +
-  'requests is none of a JWT', async (t, service) => {
-  const result = async (name: string, claims: object, body: object = {}): Promise<unknown> =>
-    (await call(service, name, await sign(pair, claims as never), { body })).result
-  t.equal(await result('find', { role: 'visitor', tenant: 1 }), 'one')
-  t.equal(await result('find', { role: 'visitor', tenant: 2 }), 'two')
-  t.equal(await result('find', { role: 'visitor' }), 'PERMISSION_DENIED', 'a claim that the rules need')
-  t.equal(await result('find', { role: 'visitor', tenant: { $gt: 0 } }), 'PERMISSION_DENIED')
-  t.equal(await result('add', { role: 'visitor', tenant: 1 }, { id: 3, tenant: 1 }), 'REQUEST_NOT_FOUND')
-  t.equal(
-    await result('add', { role: 'everything', tenant: 1 }, { id: 3, tenant: 2 }), 'PERMISSION_DENIED',
-    'a value that breaks its rules'
-  )
-  t.match(await result('add', { role: 'everything', tenant: 1 }, { id: 3, tenant: 1 }), { inserted: 1 })
-  t.equal(await result('find', { role: 'clerk', tenant: 1 }), 'REQUEST_NOT_FOUND')
-  t.equal(await result('own', { role: 'clerk' }), 'one,two,', 'with its own rights')
-  t.equal(await result('own', { role: 'visitor', tenant: 1 }), 'REQUEST_NOT_FOUND')
-  t.equal(await result('find', { role: 'front', tenant: 1 }), 'PERMISSION_DENIED', 'no role of a JWT')
+  'requests is none of a JWT', async (t, { call }) => {
+  for (const [claims, name, given, result, why] of [
+    [{ role: 'visitor', tenant: 1 }, 'find', {}, 'one'],
+    [{ role: 'visitor', tenant: 2 }, 'find', {}, 'two'],
+    [{ role: 'visitor' }, 'find', {}, 'PERMISSION_DENIED', 'a claim that the rules need'],
+    [{ role: 'visitor', tenant: { $gt: 0 } }, 'find', {}, 'PERMISSION_DENIED'],
+    [{ role: 'visitor', tenant: 1 }, 'add', { id: 3, tenant: 1 }, 'REQUEST_NOT_FOUND'],
+    [{ role: 'everything', tenant: 1 }, 'add', { id: 3, tenant: 2 }, 'PERMISSION_DENIED', 'a value that breaks a rule'],
+    [{ role: 'everything', tenant: 1 }, 'add', { id: 3, tenant: 1 }, { inserted: 1 }],
+    [{ role: 'clerk', tenant: 1 }, 'find', {}, 'REQUEST_NOT_FOUND'],
+    [{ role: 'clerk' }, 'own', {}, 'one,two,', 'with its own rights'],
+    [{ role: 'visitor', tenant: 1 }, 'own', {}, 'REQUEST_NOT_FOUND'],
+    [{ role: 'front', tenant: 1 }, 'find', {}, 'PERMISSION_DENIED', 'no role of a JWT']
+  ] as const) {
+    const token = await sign(pair, claims as never)
+    t.match(resultOf(await call(name, given, { token })), result, why ?? JSON.stringify([claims, name]))
+  }
 })
 
-await on('a page of an origin that CORS allows calls by GET and reads the answer', async (t, service) => {
-  const asked = {
+await on('a page of an origin that CORS allows calls by GET and reads the answer', async (t, { call }) => {
+  const ask = (headers: Record<string, string>, method: 'GET' | 'OPTIONS' = 'GET') =>
+    call('find', undefined, { token: 'website', method, headers })
+  t.match(await ask({
     origin: ORIGIN,
     'access-control-request-method': 'GET',
     'access-control-request-headers': 'authorization,row-query-consistency'
-  }
-  const preflight = await call(service, 'find', 'website', { method: 'OPTIONS', headers: asked })
-  t.match(preflight, {
+  }, 'OPTIONS'), {
     status: 204, headers: { 'access-control-allow-origin': ORIGIN, 'access-control-allow-methods': /\bGET\b/ }
   })
-  const { headers, result } = await call(service, 'find', 'website', { method: 'GET', headers: { origin: ORIGIN } })
-  t.equal(result, 'two')
-  t.equal(headers['access-control-allow-origin'], ORIGIN)
-  t.match(headers['access-control-expose-headers'], /etag/i)
-  t.match(headers['vary'], /Authorization, Row-Query-Consistency/)
-  t.match(headers['vary'], /Origin/i)
-  t.equal((await call(service, 'find', 'website', {
-    method: 'GET', headers: { origin: 'https://other.example' }
-  })).headers['access-control-allow-origin'], undefined)
+  const answer = await ask({ origin: ORIGIN })
+  t.equal(resultOf(answer), 'two')
+  t.match(answer.headers, { 'access-control-allow-origin': ORIGIN, 'access-control-expose-headers': /etag/i })
+  t.match(answer.headers['vary'], /Authorization, Row-Query-Consistency/)
+  t.match(answer.headers['vary'], /Origin/i)
+  t.notOk('access-control-allow-origin' in (await ask({ origin: 'https://other.example' })).headers)
 })
 
 for (const engine of await engines()) {
@@ -118,36 +90,24 @@ for (const engine of await engines()) {
     ))
     if (primary === undefined || replica === undefined) throw new Error('two databases are needed')
     t.teardown(async () => { for (const database of [primary, replica]) await database.drop() })
-    const both = {
-      database: 'shop',
-      as: 'front',
-      body: { operations: [{ table: 'things', verb: 'select' as const, columns: ['name'] }] }
-    }
-    const service = await startService(t as never, primary.url, {
+    const both = define(undefined, { operations: [{ table: 'things', ...names }] }, { as: 'front' })
+    const { call, server } = await startService(t as never, primary.url, {
       database: { replicas: [replica.url] },
-      tokens: [{ name: 'website', sha256: hashToken('website'), requests: '*', claims: { tenant: 1 } }],
+      tokens: [callerOf('website', '*', { tenant: 1 })],
       options: { roles, requests: { ...requests, both } }
     })
     for (const method of ['GET', 'POST'] as const) {
-      t.equal((await call(service, 'find', 'website', { method })).result, 'replica')
-      t.equal(
-        (await call(service, 'find', 'website', { method, headers: { 'row-query-consistency': 'primary' } })).result,
-        'primary'
-      )
-      t.match((await call(service, 'both', 'website', { method })).result, {
-        results: [{ rows: [{ name: 'replica' }] }]
-      })
-      t.match(
-        (await call(service, 'both', 'website', { method, headers: { 'row-query-consistency': 'primary' } })).result,
-        { results: [{ rows: [{ name: 'primary' }] }] }
-      )
-      t.match(await call(service, 'find', 'website', { method, headers: { 'row-query-consistency': 'newest' } }), {
-        status: 400
-      })
+      const ask = (name: string, headers = {}) =>
+        call(name, method === 'GET' ? undefined : {}, { token: 'website', headers })
+      for (const [headers, name] of [[{}, 'replica'], [{ 'row-query-consistency': 'primary' }, 'primary']] as const) {
+        t.equal(resultOf(await ask('find', headers)), name)
+        t.match(resultOf(await ask('both', headers)), { results: [{ rows: [{ name }] }] })
+      }
+      t.equal((await ask('find', { 'row-query-consistency': 'newest' })).status, 400)
     }
-    t.match((await call(service, 'add', 'website', { body: { id: 2, tenant: 1 } })).result, { inserted: 1 })
+    t.match(resultOf(await call('add', { id: 2, tenant: 1 }, { token: 'website' })), { inserted: 1 })
     t.match(await primary.query('select id from things where id = 2'), [{ id: 2 }])
-    t.match(await service.server.rows.request('find', {}, {
+    t.match(await server.rows.request('find', {}, {
       grant: { requests: '*', claims: { tenant: 1 } }, consistency: 'primary'
     }), { rows: [{ name: 'primary' }, {}] })
   })

@@ -1,7 +1,8 @@
 /** Plans of named requests are kept for all callers: none gets the rows, the rights or the values of another one. */
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenOf } from '../grants/support.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
+import { define, param } from '../support/named-requests.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine, type Service } from '../support/service.ts'
 
@@ -13,25 +14,18 @@ const schema = () => [
 ]
 const permissions = ['select', 'insert', 'update', 'delete'] as const
 const ofTenant = { shop: { things: { rows: { tenant: { $claim: '/tenant' } } } } }
-const p = (name: string) => ({ $param: name })
-const on = (body: object, as?: string) => ({
-  database: 'shop',
-  table: 'things',
-  ...as !== undefined && { as },
-  parameters: Object.fromEntries([...JSON.stringify(body).matchAll(/"\$param":"(\w+)"/g)].map(([, name]) => [name, {}])),
-  body
-}) as never
+const [id, ids, tenant, name] = ['id', 'ids', 'tenant', 'name'].map(param)
 const bodies = {
-  find: { verb: 'select', columns: ['id', 'name'], filters: { id: { $in: p('ids') } }, orderBy: 'id' },
-  add: { verb: 'insert', data: { id: p('id'), tenant: p('tenant'), name: p('name') } },
-  change: { verb: 'update', filters: { id: { $in: p('ids') } }, data: { name: p('name') } },
-  move: { verb: 'update', filters: { id: { $in: p('ids') } }, data: { tenant: p('tenant') } },
-  remove: { verb: 'delete', filters: { id: { $in: p('ids') } } }
+  find: { verb: 'select', columns: ['id', 'name'], filters: { id: { $in: ids } }, orderBy: 'id' },
+  add: { verb: 'insert', data: { id, tenant, name } },
+  change: { verb: 'update', filters: { id: { $in: ids } }, data: { name } },
+  move: { verb: 'update', filters: { id: { $in: ids } }, data: { tenant } },
+  remove: { verb: 'delete', filters: { id: { $in: ids } } }
 }
 /** With the rights of the caller, and with those of a role. */
-const requests = Object.fromEntries(Object.entries(bodies).flatMap(
-  ([name, body]) => [[name, on(body)], [`${name}_as`, on(body, 'ofRequests')]]
-))
+const requests = Object.fromEntries(Object.entries(bodies).flatMap(([name, body]) => [
+  [name, define('things', body)], [`${name}_as`, define('things', body, { as: 'ofRequests' })]
+]))
 const pair = await createPair('one')
 const keys = await serveKeys(t, [pair.jwk])
 const jwts = Object.fromEntries(await Promise.all(TENANTS.map(async (tenant) =>
@@ -44,17 +38,13 @@ const options = {
     ofRequests: { for: 'requests' as const, permissions: [...permissions], databases: ofTenant }
   }
 }
-const tokens = [
-  { name: 'all', sha256: hashToken('all'), permissions: [...permissions] },
-  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] }
-]
+const tokens = [tokenOf('all', {}), tokenOf('reader', { permissions: ['select'] })]
 const only = await anyEngine(t)
 
 /** Returns `data`, or the code. */
-async function call ({ server }: Service, name: string, token: string, payload: object): Promise<any> {
-  const headers = { authorization: `Bearer ${token}` }
-  const answer = (await server.app.inject({ method: 'POST', url: `/api/requests/${name}`, headers, payload })).json()
-  return answer.error?.code ?? answer.data
+async function call (service: Service, name: string, token: string, given: object): Promise<any> {
+  const { json: { data, error } } = await service.call(name, given, { token })
+  return error?.code ?? data
 }
 
 await onEachEngine(t, 'two JWTs of one role', { only, schema, options }, async (t, service) => {

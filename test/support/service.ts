@@ -38,6 +38,8 @@ export interface Service {
   post (table: string, body: unknown, options?: PostOptions): Promise<Answer>
   /** POST /api/{database}; `body` may be the list of operations. */
   operate (body: unknown, options?: PostOptions): Promise<Answer>
+  /** POST /api/requests/{path}, or GET without parameters; the path may have a query string. */
+  call (path: string, parameters?: unknown, options?: PostOptions): Promise<Answer>
   /**
    * Returns the statements that the service sent since the last call, without catalog queries and session settings, and
    * without ROLLBACK, because that of a snapshot comes with the next request or later. `proxy.statements` has all of
@@ -258,15 +260,18 @@ export async function startService (
   await server.app.ready()
   t.teardown(async () => { await server.app.close() })
   const send = async (
-    path: readonly string[], body: unknown, { token = TOKEN, headers = {}, method = 'POST' }: PostOptions
+    path: string, body: unknown, { token = TOKEN, headers = {}, method = 'POST' }: PostOptions
   ): Promise<Answer> => {
     const response = await server.app.inject({
       method,
-      url: ['/api', ...path.map(encodeURIComponent)].join('/'),
+      url: `/api/${path}`,
       headers: {
-        ...(token !== null && { authorization: `Bearer ${token}` }), 'content-type': 'application/json', ...headers
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers
       },
-      payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body)
+      ...(body !== undefined &&
+        { payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) })
     })
     const isJson = String(response.headers['content-type']).startsWith('application/json') && response.body !== ''
     return {
@@ -277,8 +282,10 @@ export async function startService (
     }
   }
   const post = (table: string, body: unknown, options: PostOptions = {}): Promise<Answer> =>
-    send([options.database ?? 'shop', table], body, options)
+    send([options.database ?? 'shop', table].map(encodeURIComponent).join('/'), body, options)
   const operate = (body: unknown, options: PostOptions = {}): Promise<Answer> =>
-    send([options.database ?? 'shop'], Array.isArray(body) ? { operations: body } : body, options)
-  return { url, server, post, operate, log }
+    send(encodeURIComponent(options.database ?? 'shop'), Array.isArray(body) ? { operations: body } : body, options)
+  const call = (path: string, parameters?: unknown, options: PostOptions = {}): Promise<Answer> =>
+    send(`requests/${path}`, parameters, { method: parameters === undefined ? 'GET' : 'POST', ...options })
+  return { url, server, post, operate, call, log }
 }
