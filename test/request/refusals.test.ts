@@ -1,6 +1,6 @@
 /**
- * The order of errors: refusals.txt has bodies with one, two and three mistakes, each followed by its response. A new
- * body is written into the file; `npm test -- --write test/request/refusals.test.ts` renews the responses.
+ * The order of errors: refusals.txt has bodies with one, two and three mistakes, above their responses. A new body is
+ * written into the file; `npm test -- --write test/request/refusals.test.ts` renews the responses.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
@@ -13,6 +13,7 @@ import { isObject, parseExactJson } from '../../src/json/exact-json.ts'
 import { createBodyCheck, createOperationsCheck, type FindBodyError, parseBody } from '../../src/request/check-body.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { WRITE } from '../protocol.ts'
+import { bodiesOf, joined, linesOfEntries, ShownErrors } from '../support/golden-bodies.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
@@ -89,21 +90,16 @@ function findError (text: string, find: FindBodyError): ServiceError | undefined
   }
 }
 
-function describe (error: ServiceError | undefined): string {
-  if (error === undefined) return '  accepted'
-  const { statusCode, code, message, details } = error
-  const causes = details.map((detail) => ` ${detail.path}${detail.message === message ? '' : ` (${detail.message})`}`)
-  return `  ${statusCode} ${code}${causes.join()}: ${message}`
-}
-
 t.test('each body is refused for the first of its mistakes', async (t) => {
   let find: FindBodyError = () => { throw new Error('there is no heading yet') }
+  const errors = new ShownErrors()
   const before = readFileSync(FILE, 'utf8')
-  const bodies = before.split('\n').filter((line) => !line.startsWith('  '))
-  const after = bodies.flatMap((line) => {
-    if (line.startsWith('# ')) find = WAYS[line.slice(2)] as FindBodyError
-    return line === '' || line.startsWith('#') ? [line] : [line, describe(findError(line, find))]
-  }).join('\n')
+  const after = linesOfEntries(bodiesOf(before).map((body): [string, string[]] => {
+    if (body.startsWith('# ')) find = WAYS[body.slice(2)] as FindBodyError
+    if (body === '' || body.startsWith('#')) return [body, []]
+    const error = findError(joined(body), find)
+    return [body, [error === undefined ? 'accepted' : errors.show(errors.textOf(error))]]
+  })).join('\n')
   if (process.env[WRITE] !== undefined) writeFileSync(FILE, after)
   else t.equal(after, before)
 })
