@@ -112,7 +112,7 @@ function isThere (missing: string | undefined, named: readonly Table[], catalog:
 /** The tables of the database differ from the plans of an attempt. */
 export class StaleAttempt extends Error {
   readonly stale: StaleCatalog
-  /** The tables of the plan, as the grant sees them. */
+  /** The tables of the plan that has failed, as its grant sees them: a request of a hook has others than the write. */
   readonly tables: readonly Table[]
   /** The attempt has changed nothing for certain, so that the request can run again. */
   readonly isUndone: boolean
@@ -241,6 +241,6 @@ async function planAgain<D extends Planning, T> (
 }
 
 /** @throws BROKEN_DEFINITION if another request has shown a moment ago that reading the catalog does not help */
-export function refuseKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
+function refuseKnownBroken ({ broken }: KnownDatabase, { stale: { reason }, tables }: StaleAttempt): void {
   if (broken.has(tables, reason)) throw withReason(brokenDefinition(), reason)
 }

@@ -7,14 +7,14 @@ import { type Access, getAccess } from '../access/authorize.ts'
 import { InvalidGrant, toCallGrant, requireLock } from '../access/grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
-import { StaleCatalog, type Transaction } from '../dialects/dialect.ts'
+import type { Transaction } from '../dialects/dialect.ts'
 import { createCommandQueue } from '../dialects/transaction-commands.ts'
 import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, toReadable, toWritable, withDetails, withReason,
   writeRefused
 } from '../errors.ts'
 import { respondIn, type PlanToRespond } from '../verbs/execute.ts'
-import { refuseKnownBroken, StaleAttempt, toUnresolved, toStale } from '../databases/stale-catalog.ts'
+import { StaleAttempt, toStale } from '../databases/stale-catalog.ts'
 import { createPlan } from '../verbs/index.ts'
 import { authorizeAndPlan } from '../pipeline.ts'
 import { isOneStatement, lockRows, requireUndoable } from '../plan/write-options.ts'
@@ -36,7 +36,7 @@ import type { LoadResult } from './requests.ts'
 export type TransactionRequest = Omit<ExecuteRequest, 'database' | 'consistency'>
 
 /** The requests of one function of the host app. */
-interface Calls {
+export interface Calls {
   /**
    * Runs one request after the other. A refused request leaves the transaction as it was before. @throws InvalidGrant
    */
@@ -46,24 +46,26 @@ interface Calls {
     request: TransactionLoadRequest,
     source: AsyncIterable<unknown> | Iterable<unknown>
   ) => Promise<LoadResult>
-  /** Waits for the remaining requests. No other request can run afterwards. */
+  /**
+   * Waits for the remaining requests. No other request can run afterwards. @throws the stale attempt, also if the
+   * function has caught its error: the transaction cannot go on
+   */
   end (): Promise<void>
+  /** A request whose tables differ from the catalog, so that the function runs again. */
+  stale (): StaleAttempt | undefined
 }
 
-export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, before }: {
+export function createCalls ({ tx, database, limits, dryRun, isHooked }: {
   readonly tx: Transaction
   readonly database: Database
   readonly limits: RequestLimits
   readonly dryRun: boolean
   /** The hook for writes is called. */
   readonly isHooked: boolean
-  /** The tables of a request differ from the catalog. */
-  readonly onStale: (stale: StaleAttempt) => void
-  /** The request that has made the transaction run again. If the same one fails again, a definition may be broken. */
-  readonly before?: StaleAttempt | undefined
 }): Calls {
   const queue = createCommandQueue()
   let hasEnded = false
+  let stale: StaleAttempt | undefined
 
   const run = async ({
     access,
@@ -102,12 +104,11 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     }
   }
 
-  /** The error of a request, which makes the function run again if its tables differ from the catalog. */
+  /** The error of a request for the function, which runs again if the tables differ from the catalog. */
   const refuseStale = (error: unknown): unknown => {
     if (!(error instanceof StaleAttempt)) return error
-    refuseKnownBroken(database, error)
-    onStale(error)
-    return before === undefined ? databaseUnavailable() : toUnresolved(database, error, before.tables)
+    stale = error
+    return databaseUnavailable()
   }
   const databases = new Map([[database.name, database]])
   const requireOpen = (): void => { if (hasEnded) throw new Error('The transaction has ended') }
@@ -134,7 +135,9 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked, onStale, 
     end: async () => {
       await queue.drain()
       hasEnded = true
-    }
+      if (stale !== undefined) throw stale
+    },
+    stale: () => stale
   }
 }
 
@@ -193,12 +196,8 @@ export function createWriteHook (
   log: Pick<FastifyBaseLogger, 'error'>
 ): WriteHook {
   return async ({ tx, grant, database, plan, body, references, response, dryRun, named }) => {
-    let stale: StaleCatalog | undefined
     const tables = new WeakMap<object, string>()
-    const onStale = ({ stale: { reason, missing } }: StaleAttempt): void => {
-      stale = new StaleCatalog(reason, { isElsewhere: true, missing })
-    }
-    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false, onStale })
+    const calls = createCalls({ tx, database, limits, dryRun, isHooked: false })
     const noteTable = <T>({ table }: { readonly table: string }, running: Promise<T>): Promise<T> =>
       running.catch((error: unknown) => {
         if (error instanceof ServiceError) tables.set(error, table)
@@ -223,6 +222,7 @@ export function createWriteHook (
         tx: { execute, load }
       } as WriteEvent)
     } catch (thrown) {
+      const stale = calls.stale()
       if (stale !== undefined) throw stale
       // any access to a proxy may throw
       if (types.isProxy(thrown)) throw refusalOf(thrown, 'Proxy')
@@ -239,8 +239,6 @@ export function createWriteHook (
     } finally {
       await calls.end()
     }
-    // the hook may have caught the error, but the transaction cannot go on
-    if (stale !== undefined) throw stale
   }
 }
 

@@ -4,10 +4,10 @@ import { type Isolation, StaleCatalog } from '../dialects/dialect.ts'
 import {
   databaseNotFound, databaseUnavailable, didYouMean, invalidBody, type ServiceError, withReason
 } from '../errors.ts'
-import { type StaleAttempt, withFreshCatalog } from '../databases/stale-catalog.ts'
+import { withFreshCatalog } from '../databases/stale-catalog.ts'
 import type { Consistency } from '../http/stream.ts'
 import type { RequestLimits } from '../plan/limits.ts'
-import { createCalls, type TransactionRequest } from './on-write.ts'
+import { type Calls, createCalls, type TransactionRequest } from './on-write.ts'
 import { type InProcess, requireKnown, type TransactionLoadRequest } from './calls.ts'
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import type { IsAny, TableName } from './related.ts'
@@ -176,21 +176,11 @@ export async function runInProcess<T> (
   if (database === undefined) throw databaseNotFound(name, didYouMean(name, databases.keys()))
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
   return await withFreshCatalog(database, async (before) => {
-    let stale: StaleAttempt | undefined
+    let calls: Calls | undefined
     try {
       return await database.dialect.transaction(
         async (tx) => {
-          const calls = createCalls({
-            tx,
-            database,
-            limits,
-            dryRun,
-            isHooked: true,
-            before,
-            onStale: (attempt) => {
-              stale = attempt
-            }
-          })
+          calls = createCalls({ tx, database, limits, dryRun, isHooked: true })
           const attempt = tx.attempt + (before === undefined ? 0 : 1)
           const result = await use({ attempt, execute: calls.execute, load: calls.load })
           await calls.end()
@@ -199,10 +189,10 @@ export async function runInProcess<T> (
         { readOnly: false, isolation, dryRun, isShared: true }
       )
     } catch (error) {
-      if (error instanceof StaleCatalog) throw withReason(databaseUnavailable(), error.reason)
-      // the second attempt has told the function; a table without transactions may keep its changes
-      if (stale === undefined || before !== undefined || (error as ServiceError).code === 'OUTCOME_UNKNOWN') throw error
-      throw stale
+      const stale = calls?.stale()
+      // a table without transactions may keep its changes
+      if (stale !== undefined && (error as ServiceError).code !== 'OUTCOME_UNKNOWN') throw stale
+      throw error instanceof StaleCatalog ? withReason(databaseUnavailable(), error.reason) : error
     }
   })
 }

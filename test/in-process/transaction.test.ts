@@ -401,6 +401,73 @@ await onEachEngine(t, 'a hook may catch the error of its own request in a change
   t.notMatch(log.join(), /unexpected error/)
 })
 
+/** A trigger that fails for want of what it names. */
+const withTrigger = (action: string) => ({
+  sqlite: [...audited.sqlite, `create trigger broken after insert on audit begin ${action}; end`],
+  mysql: [...audited.mysql, `create trigger broken after insert on audit for each row ${action}`]
+})
+
+await onEachEngine(t, 'a hook that catches the error of a broken definition cannot write nevertheless', {
+  schema: withTrigger('insert into gone values (1)'), options: { onWrite: notes } as Partial<RowQueryOptions>
+}, async (t, { post, operate, server: { rows }, ...service }) => {
+  for (const when of ['before it is known', 'and after']) {
+    isRefusal(t, await post('orders', insert), { status: 422, code: 'BROKEN_DEFINITION', why: when })
+    isRefusal(t, await operate([{ table: 'orders', ...insert }]), {
+      status: 422, code: 'BROKEN_DEFINITION', why: `${when}, of operations`
+    })
+    await t.rejects(rows.transaction('shop', (tx) => tx.execute({ table: 'orders', body: insert, grant })), {
+      code: 'BROKEN_DEFINITION'
+    })
+  }
+  t.equal(await orders(service), 2)
+})
+
+await onEachEngine(t, 'what a request of the hook lacks is looked for in the tables of that request', {
+  schema: withTrigger('update products set who = 1'), options: { onWrite: audit } as Partial<RowQueryOptions>
+}, async (t, { post }) => {
+  const { status, headers } = await post('orders', insert)
+  t.equal(status, 503, 'the catalog has a column of this name, which may have been renamed for a moment')
+  t.ok(Number(headers['retry-after']) > 1)
+})
+
+/** Reads a table that is rebuilt after the snapshot of the transaction, in each attempt or in the first one only. */
+const readRebuilt = async (
+  { tx, sql, attempts, always }: Pick<WriteEvent, 'tx'> & Pick<Service, 'sql'> & {
+    readonly attempts: string[]
+    readonly always: boolean
+  }
+): Promise<void> => {
+  const read = (table: string) => tx.execute({ table, body: { verb: 'select' }, grant })
+  await read('orders')
+  if (always || attempts.length === 0) await sql('alter table audit engine=innodb')
+  attempts.push(await read('audit').then(() => 'read', ({ code }: ServiceError) => code))
+}
+
+let inHook: OnWrite = () => {}
+await onEachEngine(t, 'a table that is rebuilt while a transaction runs makes it run again', {
+  schema: audited,
+  options: { onWrite: (event: WriteEvent) => inHook(event) } as Partial<RowQueryOptions>,
+  only: ['mariadb', 'mysql']
+}, async (t, service) => {
+  const { post, operate, sql, server: { rows } } = service
+  const twice = ['DATABASE_UNAVAILABLE', 'read']
+  for (const send of [() => post('orders', insert), () => operate([{ table: 'orders', ...insert }])]) {
+    for (const always of [true, false]) {
+      const attempts: string[] = []
+      inHook = ({ tx }) => readRebuilt({ tx, sql, attempts, always })
+      t.equal((await send()).status, always ? 503 : 200)
+      if (!always) t.same(attempts, twice)
+    }
+  }
+  inHook = () => {}
+  const attempts: string[] = []
+  await rows.transaction('shop', (tx) => readRebuilt({ tx, sql, attempts, always: false }))
+  t.same(attempts, twice, 'also if the function catches the error')
+  await t.rejects(rows.transaction('shop', (tx) => readRebuilt({ tx, sql, attempts, always: true })), {
+    code: 'DATABASE_UNAVAILABLE'
+  })
+})
+
 await onEachEngine(t, 'closing the app waits for a transaction that runs', { schema: shop }, async (t, service) => {
   const { server: { app, rows } } = service
   const started = Promise.withResolvers<void>()
