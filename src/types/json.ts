@@ -129,7 +129,7 @@ const MYSQL_NUMBER = {
   operand: ['cast(', ' as json)']
 } as const
 
-const MYSQL_TEXT = { types: ['STRING'], value: ['cast(json_unquote(', ...VALUE, ') as binary)'] } as const
+const MYSQL_TEXT = { types: ['STRING'], value: sqlOf`cast(json_unquote(${VALUE}) as binary)` } as const
 const SERVER_BOOLEAN = { types: ['BOOLEAN'], value: VALUE } as const
 
 export const MYSQL_INSIDE: JsonInside = {
@@ -153,8 +153,9 @@ export const MYSQL_INSIDE: JsonInside = {
   fromEnd: (others) => others === 0 ? '[last]' : `[last-${others}]`
 }
 
-const MARIADB_NUMBER = { types: ['INTEGER', 'DOUBLE'], value: ['cast(', ...VALUE, ' as double)'] } as const
-const MARIADB_DECIMAL = ['cast(', ...VALUE, ' as decimal(65,30))'] as const
+const MARIADB_NUMBER = { types: ['INTEGER', 'DOUBLE'], value: sqlOf`cast(${VALUE} as double)` } as const
+const INEXACT = `${2n ** 53n} and ${2n ** 64n}`
+const MARIADB_DECIMAL = sqlOf`cast(${VALUE} as decimal(65,30))`
 const MARIADB_TEXT = {
   types: ['STRING'],
   value: sqlOf`cast(convert(json_value(${COLUMN}, ${GIVEN}) using utf8mb4) as binary)`
@@ -180,13 +181,7 @@ export const MARIADB_INSIDE: JsonInside = {
     // tells numbers apart that are one as doubles
     {
       types: MARIADB_NUMBER.types,
-      value: [
-        'case when abs(',
-        ...MARIADB_NUMBER.value,
-        `) between ${2n ** 53n} and ${2n ** 64n} then `,
-        ...MARIADB_DECIMAL,
-        ' end'
-      ]
+      value: sqlOf`case when abs(${MARIADB_NUMBER.value}) between ${INEXACT} then ${MARIADB_DECIMAL} end`
     },
     // JSON_VALUE makes 0 and 1 of booleans
     { ...MARIADB_TEXT, types: [...MARIADB_TEXT.types, ...SERVER_BOOLEAN.types] }
@@ -211,7 +206,7 @@ export const OWN_JSON = sqlOf`typeof(${COLUMN}) <> 'blob' and json_valid(${COLUM
 
 const SQLITE_NUMBER = { types: ['integer', 'real'], value: VALUE } as const
 const SQLITE_BOOLEAN = { types: ['true', 'false'], value: VALUE } as const
-const SQLITE_TEXT = { types: ['text'], value: ['cast(', ...VALUE, ' as blob)'] } as const
+const SQLITE_TEXT = { types: ['text'], value: sqlOf`cast(${VALUE} as blob)` } as const
 
 /** SQLite ends a text at a NUL character where it compares texts, but not bytes. */
 export const SQLITE_INSIDE: JsonInside = {

@@ -4,6 +4,7 @@
  */
 import { Type } from '@sinclair/typebox'
 import { numberText, isObject, parseExactJson } from '../json/exact-json.ts'
+import { decimalTotals, integerTotals, realTotals, writeDecimal } from './aggregates.ts'
 import { binaryType, readBase64 } from './binary.ts'
 import {
   COLUMN, createType, EXACT_NUMBER, GIVEN, NOT_TEXT, numericOrder, RELATED_TEXT, ValueRefused, ValueUnreadable,
@@ -14,7 +15,6 @@ import { doubleType, jsonNumber } from './float.ts'
 import { isJson } from './json-text.ts'
 import { jsonType, OWN_JSON, SQLITE_INSIDE, wholeNumber } from './json.ts'
 import { longBinary, longCheckedJson, longText } from './long-values.ts'
-import { decimalTotals, doubleTotals, integerTotals, writeDecimal } from './sqlite-aggregates.ts'
 import { SQLITE_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
 import { readString, textType, unknownType } from './text.ts'
 import { incrementDecimal, incrementDouble, incrementInteger, mergeForm, sqlOf, withNow } from './update-operators.ts'
@@ -63,20 +63,18 @@ const OWN_BYTES = sqlOf`typeof(${COLUMN}) = 'blob'`
 const OWN_DATE = ownText(sqlOf`${COLUMN} glob '${globOf('dddd-dd-dd')}'`)
 const OWN_MOMENT = ownText(withFraction('dddd-dd-dd dd:dd:dd'))
 const OWN_TIME = ownText(
-  ['dd:dd:dd', '-dd:dd:dd', 'ddd:dd:dd', '-ddd:dd:dd'].flatMap((form, index) => [
-    ...(index === 0 ? [] : [' or ']),
-    ...withFraction(form)
-  ])
+  ['dd:dd:dd', '-dd:dd:dd', 'ddd:dd:dd', '-ddd:dd:dd'].map(withFraction)
+    .reduce((one, other) => sqlOf`${one} or ${other}`)
 )
 
 function ownText (form: SqlTemplate): SqlTemplate {
-  return [...OWN_TEXT, ' and (', ...form, ')']
+  return sqlOf`${OWN_TEXT} and (${form})`
 }
 
 function withFraction (form: string): SqlTemplate {
   const glob = globOf(form)
   const fraction = sqlOf`${COLUMN} glob '${glob}.*[0-9]' and rtrim(${COLUMN}, '0123456789') glob '${glob}.'`
-  return [...sqlOf`${COLUMN} glob '${glob}' or (`, ...fraction, ')']
+  return sqlOf`${COLUMN} glob '${glob}' or (${fraction})`
 }
 
 /** `d` is a digit. */
@@ -99,7 +97,7 @@ function sqliteDecimal ({ length, scale }: TypeFacts): ColumnType {
   const sum = sqlOf`round(${COLUMN} + ${GIVEN}, ${String(bounds.scale)})`
   const increment = incrementDecimal(
     bounds,
-    sumWithin(sum, NUMBERS, [...sqlOf`abs(`, ...sum, ` ) < 1e${bounds.precision - bounds.scale}`]),
+    sumWithin(sum, NUMBERS, sqlOf`abs(${sum} ) < 1e${String(bounds.precision - bounds.scale)}`),
     Number
   )
   const totals = decimalTotals(fraction)
@@ -128,13 +126,9 @@ const NUMBERS = "('integer', 'real')"
  * column so that it is not computed in advance.
  */
 function sumWithin (sum: SqlTemplate, classes: string, condition: SqlTemplate): SqlTemplate {
-  return [
-    ...sqlOf`case when ${COLUMN} is null then null when typeof(${COLUMN}) in ${classes} and `,
-    ...condition,
-    ' then ',
-    ...sum,
-    ...sqlOf` else abs(min(-9223372036854775807 - 1, length(${COLUMN}))) end`
-  ]
+  const isValid = sqlOf`typeof(${COLUMN}) in ${classes} and ${condition}`
+  const overflow = sqlOf`abs(min(-9223372036854775807 - 1, length(${COLUMN})))`
+  return sqlOf`case when ${COLUMN} is null then null when ${isValid} then ${sum} else ${overflow} end`
 }
 
 const SUM = sqlOf`${COLUMN} + ${GIVEN}`
@@ -220,7 +214,7 @@ const AMONG_NUMBERS = createType({
 const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREMENT_INTEGER], totals: integerTotals })
 
 const SQLITE_DOUBLE = createType({
-  ...doubleType({ unsigned: false }), updates: [INCREMENT_REAL], totals: doubleTotals(writeNative)
+  ...doubleType({ unsigned: false }), updates: [INCREMENT_REAL], totals: realTotals(writeNative)
 })
 
 const unpadded = { scale: 6, padded: false }

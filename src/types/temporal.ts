@@ -292,7 +292,7 @@ const IS_WHOLE_DAY = sqlOf`year(${COLUMN}) > 0 and month(${COLUMN}) > 0 and dayo
 const MYSQL: Readonly<Record<Name, SqlTemplate>> = {
   $year: sqlOf`year(${COLUMN})`,
   $month: sqlOf`date_format(${COLUMN}, '%Y-%m')`,
-  $week: ['if(', ...IS_WHOLE_DAY, ...sqlOf`, date_format(${COLUMN}, '%x-W%v'), null)`],
+  $week: sqlOf`if(${IS_WHOLE_DAY}, date_format(${COLUMN}, '%x-W%v'), null)`,
   $date: sqlOf`date_format(${COLUMN}, '%Y-%m-%d')`,
   $hour: sqlOf`date_format(${COLUMN}, '%Y-%m-%dT%H')`
 }
@@ -300,19 +300,15 @@ const MYSQL: Readonly<Record<Name, SqlTemplate>> = {
 /** A column can contain any value, and only a text in the form of a day has parts. */
 const DAY_GLOB = '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'
 const DAY = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}*'`
+const SQLITE_WEEK = sqlOf`strftime('%G-W%V', substr(${COLUMN}, 1, 10))`
 const HOUR = sqlOf`typeof(${COLUMN}) = 'text' and ${COLUMN} glob '${DAY_GLOB}[ T][0-9][0-9]*'`
-const when = (condition: SqlTemplate, value: SqlTemplate): SqlTemplate =>
-  ['case when ', ...condition, ' then ', ...value, ' end']
 
 const SQLITE: Readonly<Record<Name, SqlTemplate>> = {
-  $year: when(DAY, sqlOf`cast(substr(${COLUMN}, 1, 4) as integer)`),
-  $month: when(DAY, sqlOf`substr(${COLUMN}, 1, 7)`),
-  $week: when(
-    [...DAY, ...sqlOf` and substr(${COLUMN}, 1, 4) > '0000'`],
-    sqlOf`strftime('%G-W%V', substr(${COLUMN}, 1, 10))`
-  ),
-  $date: when(DAY, sqlOf`substr(${COLUMN}, 1, 10)`),
-  $hour: when(HOUR, sqlOf`substr(${COLUMN}, 1, 10) || 'T' || substr(${COLUMN}, 12, 2)`)
+  $year: sqlOf`case when ${DAY} then cast(substr(${COLUMN}, 1, 4) as integer) end`,
+  $month: sqlOf`case when ${DAY} then substr(${COLUMN}, 1, 7) end`,
+  $week: sqlOf`case when ${DAY} and substr(${COLUMN}, 1, 4) > '0000' then ${SQLITE_WEEK} end`,
+  $date: sqlOf`case when ${DAY} then substr(${COLUMN}, 1, 10) end`,
+  $hour: sqlOf`case when ${HOUR} then substr(${COLUMN}, 1, 10) || 'T' || substr(${COLUMN}, 12, 2) end`
 }
 
 export const MYSQL_PARTS = { day: partsOf(MYSQL, false), moment: partsOf(MYSQL, true) }

@@ -8,9 +8,12 @@ import { decimalSchema, digitsName, INT64, readDecimal, readInteger } from './ex
 import { doubleType, type FixedPoint, largest } from './float.ts'
 import { CALENDAR, NowSchema, readMoment } from './moment.ts'
 
-/** Such as ``sqlOf`${COLUMN} + ${GIVEN}` ``. */
-export function sqlOf (texts: TemplateStringsArray, ...slots: SqlTemplate): SqlTemplate {
-  return texts.flatMap((text, index) => index < slots.length ? [text, slots[index] as string] : [text])
+/** Such as ``sqlOf`${COLUMN} + ${GIVEN}` ``. Its slots may be templates, too. */
+export function sqlOf (
+  texts: TemplateStringsArray,
+  ...slots: ReadonlyArray<SqlTemplate | SqlTemplate[number]>
+): SqlTemplate {
+  return texts.flatMap<typeof slots[number]>((text, index) => [text, slots[index] ?? []]).flat()
 }
 
 /** An update operator of every column: it gets its default. */
