@@ -216,7 +216,7 @@ export class TableDefinitions implements Definitions {
   readonly #table: Table
   readonly #differences: KnownDifferences
 
-  constructor ({ table }: Statement, differences: KnownDifferences) {
+  constructor (table: Table, differences: KnownDifferences) {
     this.#table = table
     this.#differences = differences
   }

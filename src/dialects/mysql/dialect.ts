@@ -62,9 +62,8 @@ export function createMysqlDialect ({
   const routeOf = (pools: readonly MysqlPool[]): Route => ({
     first: { pools, count: 1, losses: 0 }, attempts: pools.length + address.hosts.length, options, replicaOptions
   })
-  const serverOf = (): ServerFacts | undefined => primary.newest && factsOf(primary.newest)
   const tell = (): void => {
-    const server = serverOf()
+    const server = primary.newest?.facts
     const text = JSON.stringify(server)
     if (server === undefined || text === told) return
     told = text
@@ -76,8 +75,8 @@ export function createMysqlDialect ({
     copies.length === 0 || consistency !== undefined ? toPrimary : routeOf(readPools())
   return {
     engine: 'mysql',
-    get traits () { return primary.newest?.engine.traits },
-    get server () { return serverOf() },
+    get traits () { return primary.newest?.traits },
+    get server () { return primary.newest?.facts },
     async introspect () {
       const since = performance.now()
       const tables = await withSession(primary, statementTimeout, introspectMysql)
@@ -120,9 +119,6 @@ export function createMysqlDialect ({
     }
   }
 }
-
-const factsOf = ({ engine: { name, lacks }, version, ignored }: Pick<Session, 'engine' | 'version' | 'ignored'>) =>
-  ({ engine: name, version, ignores: ignored, lacks })
 
 /** Discards the session after an error, because a late reply would be read as a reply to the next statement. */
 async function withSession<T> (pool: MysqlPool, timeout: number, use: (ask: Ask) => Promise<T>): Promise<T> {

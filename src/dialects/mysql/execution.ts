@@ -18,7 +18,7 @@ import {
 } from './failure.ts'
 import type { MysqlPool } from './pool.ts'
 import { type OkPacket, WriteResult } from '../packets.ts'
-import { sendCommand, writeStatement, writeText, type CommandDone } from './statement-command.ts'
+import { sendCommand, writeStatement, type CommandDone } from './statement-command.ts'
 import { destroy, type Session } from './session.ts'
 import { isolationStatement } from './session-settings.ts'
 import { stopStatement, type Stop } from './kill.ts'
@@ -54,7 +54,7 @@ export interface Run<Request, Owner extends SessionOwner = MysqlPool> {
   readonly request: Request
 }
 
-interface StatementRequest {
+type StatementRun = Run<{
   readonly statement: Statement
   readonly sink: RowSink | undefined
   readonly client: Client | undefined
@@ -63,9 +63,7 @@ interface StatementRequest {
   readonly transaction?: TransactionKind | undefined
   /** `sink`, if it can pause the connection between two rows. */
   readonly stream?: PausableSink | undefined
-}
-
-type StatementRun = Run<StatementRequest, SessionOwner>
+}, SessionOwner>
 
 /** A value that a row computes has made the statement fail. */
 const mayBeHidden = (error: MysqlError, statement: Statement): boolean =>
@@ -114,18 +112,29 @@ class Execution {
   /** Sets the isolation level of the following transactions of the session, which keeps it. */
   #isolate (level: Isolation): void {
     const { session } = this.#run
-    this.#before = controlStatement('select', isolationStatement(level), 'set the isolation level')
     session.isolation = undefined
-    const done: CommandDone = (error) => {
-      if (this.#ended || error !== null || this.#stop !== undefined) return this.done(error ?? STOPPED)
+    this.#sendBefore(controlStatement('select', isolationStatement(level), 'set the isolation level'), () => {
       session.isolation = level
-      session.memory.free()
       this.#confirmTables()
+    })
+  }
+
+  /** Runs a statement before the request, and then `next`. */
+  #sendBefore (before: Statement, next: () => void, definitions?: TableDefinitions): void {
+    const { session } = this.#run
+    this.#before = before
+    const done: CommandDone = (error) => {
+      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) {
+        return this.done(error ?? STOPPED)
+      }
+      session.memory.free()
+      next()
     }
     sendCommand(session.connection, {
-      packet: writeText(this.#before.sql),
+      packet: writeStatement(before),
       sink: undefined,
-      listener: { fail: (reason) => this.fail(reason), done }
+      definitions,
+      listener: { fail: () => this.#differs(), done }
     })
   }
 
@@ -183,30 +192,26 @@ class Execution {
   }
 
   /** Then the statement runs, if every column has the type of the catalog. */
-  #confirm (confirmations: readonly Statement[]): void {
-    const confirmation = confirmations[0] as Statement
-    this.#before = confirmation
-    const { pool, session, options: { differences } } = this.#run
+  #confirm ([confirmation, ...others]: readonly Statement[]): void {
+    const { pool: { confirmed }, options: { differences } } = this.#run
+    const { table } = confirmation as Statement
     const since = performance.now()
-    const definitions = new TableDefinitions(confirmation, differences)
-    const fail = (): void => this.fail(new StaleCatalog(undefined, { isUndone: true }))
-    const done: CommandDone = (error) => {
+    const definitions = new TableDefinitions(table, differences)
+    this.#sendBefore(confirmation as Statement, () => {
       const shown = definitions.shown()
-      if (error === null && (pool.confirmed.get(confirmation.table)?.shown ?? shown) !== shown) fail()
-      if (this.#ended || error !== null || this.#failure !== undefined || this.#stop !== undefined) {
-        return this.done(error ?? STOPPED)
+      if ((confirmed.get(table)?.shown ?? shown) !== shown) {
+        this.#differs()
+        return this.done(STOPPED)
       }
-      pool.confirmed.set(confirmation.table, { since, shown })
-      session.memory.free()
-      if (confirmations.length === 1) this.#send()
-      else this.#confirm(confirmations.slice(1))
-    }
-    sendCommand(session.connection, {
-      packet: writeStatement(confirmation),
-      sink: undefined,
-      definitions,
-      listener: { fail, done }
-    })
+      confirmed.set(table, { since, shown })
+      if (others.length === 0) this.#send()
+      else this.#confirm(others)
+    }, definitions)
+  }
+
+  /** A table that was to be confirmed is not as in the catalog. */
+  #differs (): void {
+    this.fail(new StaleCatalog(undefined, { isUndone: true }))
   }
 
   stop (): void {

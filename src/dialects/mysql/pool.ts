@@ -1,6 +1,6 @@
 import { databaseUnavailable, overloaded } from '../../errors.ts'
-import type { Client, Isolation, PoolUse } from '../dialect.ts'
-import type { Table } from '../../catalog/catalog.ts'
+import type { Client, Isolation, PoolUse, ServerFacts } from '../dialect.ts'
+import type { ServerTraits, Table } from '../../catalog/catalog.ts'
 import type { Confirmation } from './definitions.ts'
 import { isCrowded, type MysqlError, toConnectError } from './errors.ts'
 import type { StoppingSessions } from './kill.ts'
@@ -44,8 +44,8 @@ export interface MysqlPool extends StoppingSessions {
   /** Tries to connect even if no request waits. */
   probe (): void
   readonly use: PoolUse
-  /** The facts of the last server to which a session was opened. */
-  readonly newest: Pick<Session, 'engine' | 'version' | 'ignored'> | undefined
+  /** The last server to which a session was opened. */
+  readonly newest: { readonly traits: ServerTraits, readonly facts: ServerFacts } | undefined
   /** The last confirmation of the columns of each table on this server. */
   readonly confirmed: WeakMap<Table, Confirmation>
   readonly lastAttempts: LastAttempts
@@ -209,7 +209,8 @@ export function createMysqlPool (
   }
 
   const add = (session: Session): void => {
-    newest = { engine: session.engine, version: session.version, ignored: session.ignored }
+    const { engine: { name, traits, lacks }, version, ignored } = session
+    newest = { traits, facts: { engine: name, version, ignores: ignored, lacks } }
     counted.add(session)
     closeIdle(isPast)
     // another attempt may have replaced this slow one

@@ -209,7 +209,7 @@ async function prepare (run: Ask, use: TableUse): Promise<MysqlError | undefined
 }
 
 function statementFor ({ table, verb, columns }: TableUse): string {
-  const [name, ...names] = [table, ...columns].map((each) => `\`${each.replaceAll('`', '``')}\``)
+  const [name, ...names] = [table, ...columns].map(quoteName)
   switch (verb) {
     case 'select': return `select ${names.join(', ') || '1'} from ${name}`
     case 'insert': return `insert into ${name} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`

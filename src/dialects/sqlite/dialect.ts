@@ -1,7 +1,7 @@
 /** One file, with a session that writes and one that only reads. */
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { ServiceError, unsupported } from '../../errors.ts'
+import { type ServiceError, unsupported } from '../../errors.ts'
 import type { Statement } from '../../sql/statement.ts'
 import {
   type Client, clientGone, type Dialect, type StatementResult, type PausableSink, type Risks, STREAM_TIMEOUT
@@ -155,7 +155,7 @@ export async function openSqlite ({
   const refuse =
     (statement: Statement) =>
       (error: Error): never => {
-        throw error instanceof ServiceError ? error : toServiceError(error, statement)
+        throw toServiceError(error, statement)
       }
 
   try {

@@ -88,6 +88,7 @@ const DEFINED = new RegExp(
 /** Finds the name in `no such column: t.c` or `table t has no column named c`. */
 const NAMED = /(?:^no such (?:table|column|view): |has no column named )(.+)$/
 
+/** Any other error than SQLite's is returned as it is. */
 export function toServiceError (error: SqliteError, statement: Statement): Error {
   const { row } = error
   if (row === undefined) return toError(error, statement)

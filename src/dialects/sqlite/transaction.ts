@@ -182,7 +182,7 @@ export async function runTransaction<T> ({
 
   const send = (sql: TransactionOrder['sql']): Promise<unknown> =>
     session.ask({ kind: 'transaction', sql }).catch((error: Error) => {
-      throw toRefusal(error, BEGIN)
+      throw toServiceError(error, BEGIN)
     })
 
   /** Runs a statement, or a step of the transaction itself, whose error ends it. */
@@ -193,7 +193,7 @@ export async function runTransaction<T> ({
       try {
         return await work()
       } catch (error) {
-        const refusal = toRefusal(error as Error, statement)
+        const refusal = toServiceError(error as Error, statement)
         if (statement === BEGIN || (error as SqliteError).isRolledBack === true || !isRefusal(refusal)) {
           failure ??= refusal
         }
@@ -241,7 +241,7 @@ export async function runTransaction<T> ({
     if (readOnly) await limit(session, undefined, () => send('rollback'))
     else {
       await commit({ session, limit, writes: isShared ? undefined : writes, dryRun }).catch((error: Error) => {
-        throw withoutRow(toRefusal(error, BEGIN))
+        throw withoutRow(toServiceError(error, BEGIN))
       })
     }
     return result
@@ -254,9 +254,6 @@ export async function runTransaction<T> ({
     throw error
   }
 }
-
-const toRefusal = (error: Error, statement: Statement): Error =>
-  error instanceof ServiceError ? error : toServiceError(error, statement)
 
 /** Several statements may write a list, whose rows have other indexes in `data`. */
 function withoutRow (error: Error): Error {
