@@ -2,12 +2,9 @@
 /** Random groups: what a model, and what plain SQL, computes from the rows. */
 import fc, { type Arbitrary } from 'fast-check'
 import t from 'tap'
-import { parseExactJson } from '../../src/json/exact-json.ts'
-import { engines } from '../servers/engines.ts'
-import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'
 import { type EngineName, onEachEngine, type Schema, type Service } from '../support/service.ts'
-import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+import { declare, groupsOn, sampleRows } from '../support/typed-columns.ts'
 
 const RUNS = 60
 const REQUESTS = 12
@@ -57,7 +54,9 @@ const names = ['g', 'n', 'price', 'ratio', 'word', 'day']
 
 const COLLATIONS = { sqlite: '', mysql: 'collate utf8mb4_0900_bin', mariadb: 'collate utf8mb4_nopad_bin' }
 const schema: Schema = (engine) =>
-  [`create table facts (id int not null primary key, g int null, n bigint null, price decimal(10,2) null, ratio double null, word varchar(10) ${COLLATIONS[engine]} null, day date null)`]
+  [`create table facts (
+    id int not null primary key, g int null, n bigint null, price decimal(10,2) null, ratio double null,
+    word varchar(10) ${COLLATIONS[engine]} null, day date null)`]
 
 /** An aggregate as it is sent, and what it computes. */
 interface Call { readonly call: string, readonly column: string }
@@ -252,33 +251,19 @@ const ROWS = 60
 /** Filters of an aggregate that every row passes. */
 const every = { id: { $gte: 0 } }
 
-const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] => group.filter(
-  ({ only, declaration }) => (only === undefined || only === engine) && !/json|geometry|point|vector/.test(declaration)
-)
-
-for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(sqliteGroups)]) {
-  const only = Object.hasOwn(sqliteGroups, name)
-    ? ['sqlite']
-    : (await engines()).filter(
-        (engine) => columnsFor(engine.name as EngineName, group).length > 0
-      ).map((engine) => engine.name)
-  const schema = (engine: EngineName): string[] =>
-    [`create table every (id integer not null primary key, ${columnsFor(engine, group).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`]
-
-  await onEachEngine(t, `groups of ${name}`, { only: only as EngineName[], schema }, async (t, { post, engine }) => {
-    const columns = columnsFor(engine, group)
+await onEachEngine(t, 'groups of columns of every type', {
+  schema: (engine) => groupsOn(engine).map(
+    (columns, group) => `create table every${group} (id integer not null primary key, ${declare(engine, columns)})`
+  )
+}, async (t, { post, engine }) => {
+  for (const [group, all] of groupsOn(engine).entries()) {
+    const table = `every${group}`
     // few values, so that groups have several rows
-    const samples = columns.map(({ values }, index) => fc.sample(
-      fc.option(fc.constantFrom(...fc.sample(values, { numRuns: 20, seed: seed + index })), { freq: 8, nil: 'null' }),
-      { numRuns: ROWS, seed: seed + index }
-    ))
-    for (let row = 0; row < ROWS; row++) {
-      const data = samples.map(
-        (texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`
-      )
-      t.match(await post('every', `{"verb":"insert","data":{"id":${row},${data.join()}}}`), { status: 200 })
+    for (const [id, data] of sampleRows(all, ROWS, 20).entries()) {
+      t.match(await post(table, `{"verb":"insert","data":{"id":${id},${data}}}`), { status: 200 })
     }
-    for (const [index, { declaration }] of columns.entries()) {
+    const columns = [...all.entries()].filter(([, { declaration }]) => !/json|geometry|point|vector/.test(declaration))
+    for (const [index, { declaration }] of columns) {
       const column = `c${index}`
       const isRanked = !/^(enum|set|bit)/.test(declaration)
       const aggregates = {
@@ -289,7 +274,7 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
           { least: { $min: column }, greatest: { $max: column, filters: every }, most: { $max: column } }),
         filtered: { $countDistinct: column, filters: every }
       }
-      const { status, json, text } = await post('every', {
+      const { status, json, text } = await post(table, {
         verb: 'select', groupBy: [column], aggregates, orderBy: [{ [column]: 'ASC' }]
       })
       t.equal(status, 200, `${declaration}: ${text}`)
@@ -305,22 +290,16 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       for (const row of text.slice('{"success":true,"data":{"rows":['.length).matchAll(
         /\{"c\d+":(?:"(?:[^"\\]|\\.)*"|[^{}"])*(?:"(?:[^"\\]|\\.)*"|[^{}"])*\}/g
       )) {
-        const found = await post(
-          'every',
-          `{"verb":"select","groupBy":["${column}"],"aggregates":${JSON.stringify(aggregates)},"having":{"$is":${row[0]}}}`
-        )
+        const found = await post(table, `{"verb":"select","groupBy":["${column}"],"having":{"$is":${row[0]}},` +
+          `"aggregates":${JSON.stringify(aggregates)}}`)
         if (found.json.data?.count !== 1) lost.push({ row: row[0], answer: found.text })
       }
       t.same(lost, [], `${declaration}: a group that was returned is found (seed ${seed})`)
     }
-  })
-}
+  }
+})
 
 // Groups by parts of time, and filters of an aggregate.
-
-const COLUMNS_OF_TIME = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 ' +
-  'datetime null, status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) ' +
-    'null, t time null, y year null'
 
 const groupsOf = async ({ post }: Pick<Service, 'post'>, body: object): Promise<Array<Record<string, unknown>>> => {
   const { status, json, text } = await post('sales', { verb: 'select', limit: 1000, ...body })
@@ -372,7 +351,11 @@ const rowsOfTime = fc.array(fc.record({
 }), { minLength: 1, maxLength: 80 })
 
 await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL', {
-  schema: (engine) => [`create table sales (${COLUMNS_OF_TIME})${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`]
+  schema: (engine) => [
+    `create table sales (
+      id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, status varchar(10) null,
+      total decimal(10,2) null, n int null, word varchar(10) null)${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`
+  ]
 }, async (t, service) => {
   const { engine, post, sql } = service
   const dialect = engine === 'sqlite' ? 'sqlite' : 'mysql'
@@ -409,10 +392,11 @@ await onEachEngine(t, 'groups and aggregates with filters are those of plain SQL
       ...parts.map(([part, column], index) => `${PARTS[part]?.[dialect](inUtc(column))} as p${index}`),
       ...aggregates.map(([[, call], [, condition]], index) => `${call(condition)} as a${index}`)
     ]
-    const plain =
-      await sql(
-        `select ${list.join(', ')} from sales ${where === null ? '' : `where ${conditions[where]?.[1]}`} ${parts.length === 0 ? '' : `group by ${parts.map((_, index) => index + 1).join(', ')}`}`
-      )
+    const plain = await sql([
+      `select ${list.join(', ')} from sales`,
+      ...where === null ? [] : [`where ${conditions[where]?.[1]}`],
+      ...parts.length === 0 ? [] : [`group by ${parts.map((_, index) => index + 1).join(', ')}`]
+    ].join(' '))
     const isCount = (index: number): boolean => '$count' in (aggregates[index]?.[0][0] ?? {})
     const normal = (list: Array<Record<string, unknown>>): string[] => list.map((row) => JSON.stringify(
       names.map((name) => comparable(row[name]) ?? (name.startsWith('a') && isCount(Number(name.slice(1))) ? 0 : null))

@@ -4,25 +4,14 @@
  * lost connection leaves is what the answer says.
  */
 import { Readable } from 'node:stream'
-import fc from 'fast-check'
 import t from 'tap'
-import { parseExactJson } from '../../src/json/exact-json.ts'
 import { CSV, load, NDJSON, lines } from '../support/load.ts'
-import { quoted } from '../support/quoted.ts'
 import type { Proxy } from '../support/recorder.ts'
 import { seed } from '../support/seed.ts'
-import { type EngineName, onEachEngine, type Service, TOKEN } from '../support/service.ts'
-import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+import { onEachEngine, type Service } from '../support/service.ts'
+import { declare, groupsOn, sampleRows } from '../support/typed-columns.ts'
 
 const ROWS = 30
-
-const groupsOf = (engine: EngineName): Array<readonly TypedColumn[]> =>
-  Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).map(
-    (group) => group.filter(({ only }) => only === undefined || only === engine)
-  ).filter(({ length }) => length > 0)
-
-const declare = (engine: EngineName, columns: readonly TypedColumn[], table: string): string =>
-  `create table ${table} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`
 
 /** The bytes in chunks of one to seven. */
 function inChunks (text: string): Readable {
@@ -39,24 +28,16 @@ const withoutOperators = (text: string): string => text.split('\n')
     !Object.keys(value).every((key) => key.startsWith('$')))).join('\n')
 
 await onEachEngine(t, 'an export of every type goes into an empty copy in chunks of 1 to 7 bytes, and out again', {
-  schema: (engine) => groupsOf(engine).flatMap(
-    (columns, group) => [declare(engine, columns, `g${group}`), declare(engine, columns, `copy${group}`)]
-  ),
+  schema: (engine) => groupsOn(engine).flatMap((columns, group) => [`g${group}`, `copy${group}`].map(
+    (name) => `create table ${name} (id integer not null primary key, ${declare(engine, columns)})`
+  )),
   options: { bodyLimit: 16_000_000 }
 }, async (t, service) => {
-  const { engine, server, post } = service
-  const read = async (table: string, accept: string): Promise<string> => (await server.app.inject({
-    method: 'POST',
-    url: `/api/shop/${table}`,
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
-    payload: '{"verb":"select","orderBy":"id"}'
-  })).body
-  for (const [group, columns] of groupsOf(engine).entries()) {
-    const samples = columns.map(({ values }, index) => fc.sample(fc.option(values, { freq: 10, nil: 'null' }), {
-      numRuns: ROWS, seed: seed + index
-    }))
-    const data = Array.from({ length: ROWS }, (_, row) =>
-      `{"id":${row},${columns.map((_column, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(samples[index]?.[row] as string)))}`).join()}}`)
+  const { engine, post } = service
+  const read = async (table: string, accept: string): Promise<string> =>
+    (await post(table, { verb: 'select', orderBy: 'id' }, { headers: { accept } })).text
+  for (const [group, columns] of groupsOn(engine).entries()) {
+    const data = sampleRows(columns, ROWS).map((row, id) => `{"id":${id},${row}}`)
     const inserted = await post(`g${group}`, `{"verb":"insert","data":[${data.join()}]}`)
     if (inserted.status !== 200) { t.fail(`insert refused: ${inserted.text}`, { seed }); return }
     for (const type of [CSV, NDJSON]) {

@@ -3,17 +3,14 @@
  * Laws of related rows with many requests, members with columns of every type, and relations by every type that relates
  * rows.
  */
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { parseExactJson } from '../../src/json/exact-json.ts'
-import { engines } from '../servers/engines.ts'
-import { quoted } from '../support/quoted.ts'
 import {
   groupsAreThoseOfPlainSql, membersAreThoseOfPlainSql, onRandomTables, writesChangeWhatPlainSqlFinds
 } from '../support/related-laws.ts'
 import { seed } from '../support/seed.ts'
-import { onEachEngine, type EngineName } from '../support/service.ts'
-import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+import { onEachEngine } from '../support/service.ts'
+import { declare, groupsOn, sampleRows, type TypedColumn } from '../support/typed-columns.ts'
 
 for (const each of [seed, 11, 23]) {
   await onRandomTables(
@@ -34,48 +31,27 @@ for (const each of [seed, 5]) {
 }
 
 const ROWS = 24
-const columnsFor = (engine: EngineName, group: readonly TypedColumn[]): TypedColumn[] =>
-  group.filter(({ only }) => only === undefined || only === engine)
 const isIndexed = ({ declaration }: TypedColumn): boolean =>
   !/text|clob|blob|json|geometry|point|vector/.test(declaration)
 
-for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(sqliteGroups)]) {
-  const only = Object.hasOwn(sqliteGroups, name)
-    ? ['sqlite']
-    : (await engines()).filter(
-        (engine) => columnsFor(engine.name as EngineName, group).length > 0
-      ).map((engine) => engine.name)
-  const schema = (engine: EngineName): string[] => {
-    const columns = columnsFor(engine, group)
-    return [
-      `create table every (id integer not null primary key, k varchar(4) not null, n int not null, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`,
-      'create index by_k on every (k)', 'create index by_n on every (n)',
-      ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite'
-        ? [`create index by_c${index} on every (c${index})`]
-        : []),
-      'create view seen as select * from every',
-      'create view copied as select * from every union all select * from every where id < 0'
-    ]
-  }
-
-  await onEachEngine(t, `members with ${name}`, {
-    only: only as EngineName[], schema
-  }, async (t, { post, engine, sql }) => {
-    const columns = columnsFor(engine, group)
-    const samples = columns.map(({ values }, index) => fc.sample(
-      fc.option(fc.constantFrom(...fc.sample(values, { numRuns: 12, seed: seed + index })), { freq: 8, nil: 'null' }),
-      { numRuns: ROWS, seed: seed + index }
-    ))
-    for (let row = 0; row < ROWS; row++) {
-      const data = samples.map(
-        (texts, index) => `"c${index}":${JSON.stringify(quoted(parseExactJson(texts[row] as string)))}`
-      )
+await onEachEngine(t, 'members with columns of every type', {
+  schema: (engine) => groupsOn(engine).flatMap((columns, group) => [
+    `create table every${group} (
+      id integer not null primary key, k varchar(4) not null, n int not null, ${declare(engine, columns)})`,
+    ...['k', 'n', ...columns.flatMap((column, index) => isIndexed(column) || engine === 'sqlite' ? [`c${index}`] : [])]
+      .map((column) => `create index by_${column}_${group} on every${group} (${column})`),
+    `create view seen${group} as select * from every${group}`,
+    `create view copied${group} as select * from every${group} union all select * from every${group} where id < 0`
+  ])
+}, async (t, { post, engine, sql }) => {
+  for (const [group, columns] of groupsOn(engine).entries()) {
+    const [every, ...views] = [`every${group}`, `seen${group}`, `copied${group}`] as [string, string, string]
+    for (const [row, data] of sampleRows(columns, ROWS, 12).entries()) {
       t.match(await post(
-        'every',
-        `{"verb":"insert","data":{"id":${row},"k":"${'aAbB'[row % 4] as string}","n":${row % 5},${data.join()}}}`
+        every, `{"verb":"insert","data":{"id":${row},"k":"${'aAbB'[row % 4] as string}","n":${row % 5},${data}}}`
       ), { status: 200 })
     }
-    const read = async (body: object, table = 'every'): Promise<Array<Record<string, unknown>>> => {
+    const read = async (body: object, table = every): Promise<Array<Record<string, unknown>>> => {
       const { status, text } = await post(table, { verb: 'select', orderBy: 'id', ...body })
       t.equal(status, 200, text.slice(0, 500))
       return (parseExactJson(text) as { data: { rows: Array<Record<string, unknown>> } }).data.rows
@@ -85,14 +61,14 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       ['k', (row: Record<string, unknown>) => engine === 'sqlite' ? row['k'] : String(row['k']).toLowerCase()],
       ['n', (row: Record<string, unknown>) => row['n']], ['id', (row: Record<string, unknown>) => row['id']]
     ] as const) {
-      const found = await read({ columns: ['id'], include: { same: { table: 'every', on: { [on]: on } } } })
+      const found = await read({ columns: ['id'], include: { same: { table: every, on: { [on]: on } } } })
       const wanted = rows.map((row) => {
         const related = rows.filter((other) => key(other) === key(row))
         return { id: row['id'], same: on === 'id' ? related[0] : related }
       })
       t.equal(JSON.stringify(found), JSON.stringify(wanted), `on ${on} (seed ${seed})`)
     }
-    for (const view of ['seen', 'copied']) {
+    for (const view of views) {
       const found = await read({ columns: ['id'], include: { same: { table: view, on: { n: 'n' }, orderBy: 'id' } } })
       // a view may have other types than its table
       const shown = await read({}, view)
@@ -102,31 +78,30 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
     let related = 0
     for (const [index, { declaration }] of columns.entries()) {
       const column = `c${index}`
-      const answer = await post('every', {
+      const answer = await post(every, {
         verb: 'select',
         columns: ['id'],
         orderBy: 'id',
-        include: { same: { table: 'every', on: { [column]: column }, columns: ['id'] } }
+        include: { same: { table: every, on: { [column]: column }, columns: ['id'] } }
       })
       if (answer.status === 400 && /cannot relate|has no index/.test(answer.text)) continue
       related++
       t.equal(answer.status, 200, `${declaration}: ${answer.text}`)
       const wanted = await Promise.all(rows.map(async ({ id }) => ({
         id,
-        same: (await sql(
-        `select o.id as id from every e, every o where e.id = ${String(id)} and o.${column} = e.${column} order by o.id`
-        )).map((row) => ({ id: row.id }))
+        same: (await sql(`select o.id as id from ${every} e, ${every} o
+          where e.id = ${String(id)} and o.${column} = e.${column} order by o.id`)).map((row) => ({ id: row.id }))
       })))
       t.same(answer.json.data?.rows, wanted, `${declaration} (seed ${seed})`)
-      for (const view of ['seen', 'copied']) {
-        const viewed = await post('every', {
+      for (const view of views) {
+        const viewed = await post(every, {
           verb: 'select',
           columns: ['id'],
           orderBy: 'id',
           include: { same: { table: view, on: { [column]: column }, columns: ['id'], orderBy: 'id' } }
         })
         t.same(viewed.json.data?.rows, wanted, `${declaration} of ${view} (seed ${seed}): ${viewed.text.slice(0, 300)}`)
-        const some = await post('every', {
+        const some = await post(every, {
           verb: 'select',
           columns: ['id'],
           orderBy: 'id',
@@ -138,5 +113,5 @@ for (const [name, group] of [...Object.entries(mysqlGroups), ...Object.entries(s
       }
     }
     t.comment(`${related} of ${columns.length} types relate rows`)
-  })
-}
+  }
+})

@@ -2,26 +2,25 @@
 /** No value of megabytes makes a check of it fail: it is stored, or refused for what it is. */
 import t from 'tap'
 import { onEachEngine, sharedOnEachEngine, TOKEN, type EngineName } from '../support/service.ts'
-import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
+import { groupsOn, type TypedColumn } from '../support/typed-columns.ts'
 
 /** Base64 of 3.3 MB, digits that no check reads one by one, and characters of two units. */
 const TEXTS = ['A'.repeat(4_400_000), '0'.repeat(4_400_000), '😀'.repeat(2_200_000)]
 
 /** One column of each type, without those that differ only in their length or character set. */
 function columnsOn (engine: EngineName): Array<TypedColumn & { readonly name: string }> {
-  const all = Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups).flat().filter(
-    ({ only }) => only === undefined || only === engine
-  )
   const byType = Map.groupBy(
-    all, ({ declaration }) => declaration.replace(/\(.*|unsigned| srid.*|collate.*/, '').trim()
+    groupsOn(engine).flat(), ({ declaration }) => declaration.replace(/\(.*|unsigned| srid.*|collate.*/, '').trim()
   )
   return Array.from(byType.values(), ([column], index) => ({ ...column as TypedColumn, name: `c${index}` }))
 }
 
 const test = sharedOnEachEngine(t, {
   options: { bodyLimit: 20_000_000, limits: { bodyMemory: 1_000_000_000, importRow: 20_000_000 } },
-  schema: (engine) =>
-    [`create table typed (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'}, ${columnsOn(engine).map(({ name, declaration }) => `${name} ${declaration}`).join(', ')})`]
+  schema: (engine) => [
+    `create table typed (id integer primary key${engine === 'sqlite' ? '' : ' auto_increment'},
+      ${columnsOn(engine).map(({ name, declaration }) => `${name} ${declaration}`).join(', ')})`
+  ]
 })
 
 await test('a text of megabytes is stored or refused, over HTTP and by an ' +

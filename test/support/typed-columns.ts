@@ -1,4 +1,8 @@
 /** Columns of every SQL type with generators of values, in tables that fit MySQL's row size. */
+import fc from 'fast-check'
+import { parseExactJson } from '../../src/json/exact-json.ts'
+import { quoted } from './quoted.ts'
+import { seed } from './seed.ts'
 import { values as v, type JsonTexts } from './values.ts'
 import type { EngineName } from './service.ts'
 
@@ -112,4 +116,30 @@ export const sqliteGroups: Readonly<Record<string, readonly TypedColumn[]>> = {
     { declaration: 'datetime', values: v.datetimes(6) }, { declaration: 'timestamp', values: v.timestamps(6) },
     { declaration: 'json', values: v.documents }
   ]
+}
+
+/** The columns that an engine has, in their groups. */
+export const groupsOn = (engine: EngineName): Array<readonly TypedColumn[]> =>
+  Object.values(engine === 'sqlite' ? sqliteGroups : mysqlGroups)
+    .map((group) => group.filter(({ only }) => only === undefined || only === engine))
+    .filter(({ length }) => length > 0)
+
+/** `c0`, `c1` and so on, as `create table` has them. */
+export const declare = (engine: EngineName, columns: readonly TypedColumn[]): string =>
+  columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')
+
+/** So many random values of a column in the form of `data`, one of which in ten is null. */
+export const sampleOf = ({ values }: TypedColumn, numRuns: number, number: number): string[] =>
+  fc.sample(fc.option(values, { freq: 10, nil: 'null' }), { numRuns, seed: seed + number })
+    .map((text) => JSON.stringify(quoted(parseExactJson(text))))
+
+/** The data of so many rows, with values of columns `c0`, `c1` and so on. `most`: different values of a column. */
+export function sampleRows (columns: readonly TypedColumn[], count: number, most?: number): string[] {
+  const samples = columns.map((column, index) => {
+    const values = most === undefined
+      ? column.values
+      : fc.constantFrom(...fc.sample(column.values, { numRuns: most, seed: seed + index }))
+    return sampleOf({ ...column, values }, count, index)
+  })
+  return Array.from({ length: count }, (_, row) => samples.map((texts, index) => `"c${index}":${texts[row]}`).join())
 }
