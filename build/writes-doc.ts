@@ -8,7 +8,7 @@ import type { Body } from '../schemas/body.ts'
 import { alone, type Column, createCatalog, type Index, type Table, type TableFacts, type Trigger } from '../src/catalog/catalog.ts'
 import { whyRepeatable } from '../src/plan/write-options.ts'
 import type { InsertPlan, KeyedUpdates, Plan, PlannedRow, UpdatePlan } from '../src/plan/plan.ts'
-import { wayOf, whyOneByOne, whyUpdatedOneByOne } from '../src/plan/writes.ts'
+import { UPSERT_RULES, wayOf, whyOneByOne, whyUpdatedOneByOne } from '../src/plan/writes.ts'
 import { createPlan } from '../src/verbs/index.ts'
 import { mysqlColumn, sqliteColumn } from '../test/support/tables.ts'
 
@@ -197,8 +197,8 @@ function linesOf (kind: Kind, decide: Decide, plain?: Kind): string {
 function ofLists (kind: Kind): string {
   const { servers: [server] = ['MySQL'], key = 'code' } = kind
   const table = createTable(kind, server as Server)
-  const [writes] = insertOf(table, [rowFor(kind, 1, { n: 1 })], { onConflict: { key: [key] } }).writes.values()
-  const order = writes?.keepsOrder === undefined ? 'sorted by the key' : `in the order of \`data\`, ${writes.keepsOrder}`
+  const [decision] = insertOf(table, [rowFor(kind, 1, { n: 1 })], { onConflict: { key: [key] } }).decisions.values()
+  const order = decision?.whyInOrder === undefined ? 'sorted by the key' : `in the order of \`data\`, ${decision.whyInOrder}`
   const { keyed } = planOf(table, { verb: 'update', key: [key], filters: {}, data: [{ [key]: 1, n: 1 }, { [key]: 2, n: 2 }] }) as UpdatePlan
   const reason = whyUpdatedOneByOne({ table, key: keyed?.key as Column[], updates: (keyed as KeyedUpdates).entries.map(({ update }) => update) })
   return `${order}${reason === undefined ? '' : `; an update row by row, ${reason}`}`
@@ -242,15 +242,24 @@ function isolations (): string {
   return lines.join('')
 }
 
+/** The ways of upserts in the order in which they are tried. */
+const rules = (): string => [
+  ...UPSERT_RULES.map(({ way, why }) => `${way}: ${why}`),
+  'guarded; where NULL may be written to a nullable column with a default: look-up, or insert-first with a BEFORE INSERT trigger'
+].map((rule, index) => `${index + 1}. ${rule}\n`).join('')
+
 export const createDocument = (): string => `# How are rows written?
 
 \`src/plan/writes.ts\` decides how inserts, upserts and updates of a list are written, by table, named key, given and set columns, response and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
 
 - **insert**: an insert.
-- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). A row that it refuses is looked up, if the statement cannot name its key (not on SQLite) and no trigger may give the row another one.
-- **look-up**: a select by the named key, without a lock; then an update by key and rules, or an insert.
-- **insert-first**: an insert; if a unique key refuses it, the guarded statement, which counts no row as inserted.
+- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). If a unique key refuses it, a look-up: not on SQLite, whose statement names its key, and not where a trigger may change what is written to a unique key.
+- **look-up**: a select by the named key, without a lock; then an update by key and rules, or an insert. If a unique key refuses that, and a trigger may have given the row the key of one that exists, the guarded statement.
+- **insert-first**: an insert; if a unique key refuses it, as a guarded row, which is not counted as inserted.
 
+An upsert takes the first way that applies, of which those by a look-up may have any order:
+
+${rules()}
 A list is written by one statement, or row by row in a transaction: where its rows are not inserted or guarded, for the reasons below, and if the database refuses a row, so that the error names it.
 
 ## In which isolation
@@ -265,11 +274,11 @@ An upsert sorts its rows by the key, against deadlocks, and an update of many ro
 ${lists()}
 ## Where is it done?
 
-- **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, from what the catalog says of the table (\`factsOf\`); \`wayOf\` for a row with NULL, \`whyOneByOne\` for a list. A plain insert of one row needs no decision (\`src/verbs/insert.ts\`).
-- **What does an upsert send?** \`src/sql/compile-insert.ts\`: the statement of each engine, as in \`test/sql/golden\`. \`src/execute/execute-insert.ts\`: \`attempt\`, one statement after the other for a row.
-- **What if two clients insert the same key?** The same files. On SQLite one writer excludes the others. On MySQL and MariaDB a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock of an upsert or a list runs again as a transaction (\`insertAtOnce\`), a plain insert of one row is 503; a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
-- **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.condition\`), which \`src/sql/compile-insert.ts\` writes into the statement (not into SQLite's if nothing is set), and a look-up has too. SQLite's statement leaves a row outside of them as it is; \`refuseHidden\` of \`src/execute/execute-insert.ts\` makes it the 409 of the others. What the database computes is tested after the write (\`src/execute/after-write.ts\`).
-- **How is the id found?** \`src/execute/inserted-id.ts\`: of a new row, what the client has sent, or the number that the server reports (\`newId\`); of a row that existed, what was written to it, else the number that the statement reports (\`last_insert_id(id)\` on MySQL and MariaDB, \`row_query_exists(id)\` on SQLite, both in \`src/sql/compile-insert.ts\`), else the key (\`upsertedId\`); by a select first where triggers or comparisons may hide it, or nothing else has it (\`readsId\` of \`src/plan/writes.ts\`, \`selectId\`). Of a list of upserts it is null. The numbers by which \`returning\` finds rows: \`src/verbs/insert.ts\`.
+- **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, by \`UPSERT_RULES\`, from what the catalog says of the table (\`factsOf\`); \`wayOf\` for a row with NULL, \`whyOneByOne\` for a list. What a decision contains: \`WriteDecision\` of \`src/plan/plan.ts\`. A plain insert of one row needs none.
+- **What does an upsert send?** \`src/sql/compile-insert.ts\`: the statement of SQLite (\`onConflict\`) and that of MySQL and MariaDB (\`onDuplicateKey\`), as in \`test/sql/golden\`. \`src/execute/execute-insert.ts\`: \`attempt\`, one statement after the other for a row.
+- **What if two clients insert the same key?** \`src/execute/execute-insert.ts\`. On SQLite one writer excludes the others. On MySQL and MariaDB a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock of an upsert or a list runs again as a transaction (\`insertAtOnce\`), a plain insert of one row is 503; a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
+- **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.condition\`), which a look-up has, and the statement too, except SQLite's if nothing is set (\`src/sql/compile-insert.ts\`). SQLite's statement leaves a row outside of them as it is, and then it is refused like those of the others (\`refuseOutside\` of \`src/execute/execute-insert.ts\`). What the database computes is tested after the write (\`src/execute/after-write.ts\`).
+- **How is the id found?** \`src/execute/inserted-id.ts\`: of a new row, what the client has sent, or the number that the server reports (\`newId\`); of a row that existed, what was written to it, else the number that the statement reports (\`last_insert_id(id)\` on MySQL and MariaDB, \`row_query_exists(id)\` on SQLite, both in \`src/sql/compile-insert.ts\`), else the key (\`upsertedId\`); by a select first where triggers or comparisons may hide it, or nothing else has it (\`selectsId\`). Of a list of upserts it is null. The numbers by which \`returning\` finds rows: \`src/verbs/insert.ts\`.
 
 ## What is tried again
 

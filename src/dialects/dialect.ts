@@ -67,7 +67,7 @@ export interface StatementResult {
   /** Rows inserted, updated or deleted. An upsert counts an updated row twice. */
   readonly changed: number
   /** SQLite: the id of the row that an upsert has found; null if the statement does not report it. */
-  readonly existing?: DriverValue | null | undefined
+  readonly existingId?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
   /** Updated rows, for an upsert of several. */

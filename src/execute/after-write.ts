@@ -11,9 +11,10 @@ import { isNull } from '../plan/filters/operators.ts'
 import { combine } from '../plan/filters/scope.ts'
 import { foreignKeyCheckOf, toWritten } from '../plan/foreign-keys.ts'
 import { findInsertKey, knownKey } from '../plan/insert-key.ts'
-import { knownDefault, mayChange, factsOf, isComputedKey, writtenColumns } from '../plan/writes.ts'
-import type {
-  AfterWrite, Condition, Conflict, ForeignKeyCheck, InsertPlan, Lookup, Plan, PlannedRow, UpdatePlan
+import { decisionOf, factsOf, isComputedKey, knownDefault, mayChange } from '../plan/writes.ts'
+import {
+  type AfterWrite, type Condition, type ForeignKeyCheck, type InsertPlan, isUpsert, type Lookup, type Plan,
+  type PlannedRow, type UpdatePlan, type UpsertPlan
 } from '../plan/plan.ts'
 import { rowRefused } from '../plan/row-rules.ts'
 import { numberOf, type Result, type RowCounts } from '../response/result.ts'
@@ -140,7 +141,7 @@ export function withCheck (
   const { afterWrite } = plan
   if (afterWrite === undefined || afterWrite.foreignKeys.length === 0) return running
   const refused = running.catch((error: unknown) => refuse(error, async (rows) => {
-    if (plan.verb === 'update' || plan.conflict === undefined) {
+    if (plan.verb === 'update' || !isUpsert(plan)) {
       return await checkForeignKeys(runner, plan, { checks: afterWrite.ofRequest, ...rows })
     }
     const row = plan.isList ? plan.rows.find(({ index }) => index === rows.last) : plan.rows[0]
@@ -153,14 +154,14 @@ export function withCheck (
  * Checks the foreign keys of a row of an upsert that was refused, which has the other values of the row that exists.
  * Values that the database computes are not known.
  */
-async function checkUpserted (runner: Runner, plan: CheckedPlan<InsertPlan>, row: PlannedRow): Promise<void> {
-  const { table, isList, afterWrite: { foreignKeys } } = plan
-  const { key, set, condition: required } = plan.conflict as Conflict
+async function checkUpserted (runner: Runner, plan: CheckedPlan<UpsertPlan>, row: PlannedRow): Promise<void> {
+  const { table, isList, conflict, afterWrite: { foreignKeys } } = plan
+  const { key, set, condition: required } = conflict
   if (isComputedKey(key, row)) return
   const sameKey = conditionOf(key, row)
   const condition = sameKey && combine('and', [sameKey, ...required === undefined ? [] : [required]])
   const isThere = condition !== undefined && await runner.exists(table, condition)
-  const written = writtenColumns({ key, set }, row.columns)
+  const { written } = decisionOf(plan, row)
   const changed = isThere && set.kind === 'assignments' ? set.assignments : toWritten(row).assignments
   const valueOf = (column: Column): Value | null | undefined => {
     const { operator, parameter } = changed.find((each) => each.column === column) ??

@@ -2,14 +2,19 @@
  * Runs an insert: by one statement if that is certain to do what one statement for each row would, and the database
  * accepts all rows; otherwise row by row. The database may refuse a row because it collides in a key other than the
  * named one, or because another client was faster: then another attempt may write it (`attempt`).
+ *
+ * Two clients that insert the same key: a plain insert is refused; the statement of an upsert waits for the other
+ * client, and updates its row; a look-up that found no row, and whose insert is then refused, updates it
+ * (`changeOrInsert`). A deadlock of an upsert or a list runs again as a transaction (`insertAtOnce`). SQLite has one
+ * writer, so none of this occurs.
  */
-import { traitsOf } from '../catalog/catalog.ts'
+import { type Table, traitsOf } from '../catalog/catalog.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import { type Assignment, type Condition, type InsertPlan, isUpsert, type PlannedRow } from '../plan/plan.ts'
 import { isPlainRow } from '../plan/write-options.ts'
-import { factsOf, wayOf, whyOneByOne, writesOf } from '../plan/writes.ts'
+import { decisionOf, factsOf, wayOf, whyOneByOne } from '../plan/writes.ts'
 import {
   addCounts, countsOf, type Result, type RowCounts, type RowOutcome, withoutHidden
 } from '../response/result.ts'
@@ -17,7 +22,7 @@ import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/comp
 import { hasMoment, type Parameter } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
-import { newId, upsertedId } from './inserted-id.ts'
+import { newId, selectsId, upsertedId } from './inserted-id.ts'
 import { conditionOf, type Runner } from './runner.ts'
 
 /** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
@@ -40,13 +45,12 @@ async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]
   return rows
 }
 
-/** One statement is not certain to do what one for each row would. `plan`: whose rows have ways. */
+/** One statement is not certain to do what one for each row would, or further statements follow it. */
 export function mayNeedSeveral (plan: InsertPlan): boolean {
-  const { table, rows, isList, conflict } = plan
+  const { table, rows, isList } = plan
   if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
-  if (conflict === undefined) return false
-  return (!isList && writesOf(plan, rows[0] as PlannedRow).readsId) ||
-    (conflict.condition !== undefined && traitsOf(table).namesKey)
+  if (!isUpsert(plan)) return false
+  return (!isList && selectsId(plan)) || (plan.conflict.condition !== undefined && leavesOutside(table))
 }
 
 /**
@@ -89,8 +93,8 @@ export async function runInsert (insertRun: InsertRun): Promise<Result> {
 function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result | Promise<Result> {
   const { inserted, updated } = counts
   const result = { rows: 0, changed: inserted + updated, counts }
-  const { table, rows, isList, conflict } = plan
-  if (conflict === undefined) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
+  const { table, rows, isList } = plan
+  if (!isUpsert(plan)) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
   return isList ? { ...result, id: 'null' } : upsertedId(plan, counts, runner).then((id) => ({ ...result, id }))
 }
 
@@ -147,29 +151,32 @@ async function writeRow (insertRun: InsertRun, row: PlannedRow): Promise<RowCoun
   }
 }
 
-/** Writes one row in its way (src/plan/writes.ts), and in another one if the database refuses it. */
+/**
+ * Writes one row in its way (src/plan/writes.ts), and in another one if the database refuses it. The statement knows
+ * what a trigger makes of the row, a look-up finds the row that has the named key: each may succeed where the other has
+ * failed. Neither is tried twice.
+ */
 function attempt (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   const { plan } = insertRun
-  const { looksUpRefused, looksUpOutOfRange, hidesKey } = writesOf(plan, row)
+  const { looksUpRefused, looksUpOutOfRange, guardsRefused } = decisionOf(plan, row)
   const batch = toBatch(plan, [row])
-  const statement = (): Promise<RowCounts> => writeBatch(insertRun, batch)
-  const statementOfExisting = (): Promise<RowCounts> => writeBatch(insertRun, batch, true)
-  // a trigger may have given the row the key of one that exists, which only the statement finds
-  const lookUp = (): Promise<RowCounts> =>
-    orElse(lookUpRow(insertRun, batch as Upsert), (code) => isTaken(code) && hidesKey, statementOfExisting)
+  const lookUp = (): Promise<RowCounts> => lookUpRow(insertRun, batch as UpsertBatch)
   // the server may have checked another unique key before the named one, in which the row may collide too
   const isLookedUp: Reason = (code) => isTaken(code)
     ? looksUpRefused
     : code === 'VALUE_OUT_OF_RANGE' && looksUpOutOfRange
+  const guarded = (isThere = false): Promise<RowCounts> =>
+    orElse(writeBatch(insertRun, batch, isThere), isLookedUp, lookUp)
   switch (wayOf(plan, row).way) {
-    case 'insert': return statement()
-    case 'guarded': return orElse(statement(), isLookedUp, lookUp)
-    // the statement would do more than requested
-    case 'look-up': return lookUp()
+    case 'insert': return writeBatch(insertRun, batch)
+    case 'guarded': return guarded()
+    // the statement would do more than requested, so it runs only for a row that the look-up has shown to exist
+    case 'look-up':
+      return orElse(lookUp(), (code) => guardsRefused && isTaken(code), () => writeBatch(insertRun, batch, true))
     // the statement might count a row that exists as inserted
     case 'insert-first': {
       const { conflict: _, ...plain } = batch
-      return orElse(writeBatch(insertRun, plain), isTaken, () => orElse(statementOfExisting(), isLookedUp, lookUp))
+      return orElse(writeBatch(insertRun, plain), isTaken, () => guarded(true))
     }
   }
 }
@@ -187,16 +194,16 @@ const orElse = (
   throw error
 })
 
-type Upsert = RowBatch & { readonly conflict: BatchConflict }
+type UpsertBatch = RowBatch & { readonly conflict: BatchConflict }
 
-async function lookUpRow ({ runner, onBatch }: InsertRun, batch: Upsert): Promise<RowCounts> {
+async function lookUpRow ({ runner, onBatch }: InsertRun, batch: UpsertBatch): Promise<RowCounts> {
   const counts = await changeOrInsert(batch, runner)
   await onBatch?.(batch, counts)
   return counts
 }
 
 /** Updates the row that exists by key and rules, or inserts the row. */
-async function changeOrInsert (batch: Upsert, runner: Runner): Promise<RowCounts> {
+async function changeOrInsert (batch: UpsertBatch, runner: Runner): Promise<RowCounts> {
   const { conflict, ...plain } = batch
   const sameKey = conditionOf(conflict.key, batch.rows[0] as PlannedRow)
   const condition = sameKey && conflict.condition ? combine('and', [sameKey, conflict.condition]) : sameKey
@@ -219,36 +226,36 @@ async function changeOrInsert (batch: Upsert, runner: Runner): Promise<RowCounts
  * Writes the row that exists, or only locks it if nothing is written; undefined if there is none. Reads its number
  * first, because an update does not report it.
  */
-async function changeRow (batch: Upsert, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
-  const { table, conflict: { key, identity } } = batch
+async function changeRow (batch: UpsertBatch, runner: Runner, condition: Condition): Promise<RowCounts | undefined> {
+  const { table, conflict: { key, reported } } = batch
   const assignments = assignmentsOf(batch)
   const isIdle = assignments.length === 0
-  const numbered = assignments.some(({ column }) => column === identity) ? undefined : identity
+  const numberColumn = assignments.some(({ column }) => column === reported) ? undefined : reported
   let insertId: string | undefined
-  if (isIdle || numbered !== undefined) {
+  if (isIdle || numberColumn !== undefined) {
     const [found] = await runner.keys({
       table,
-      columns: numbered === undefined ? key : [numbered],
+      columns: numberColumn === undefined ? key : [numberColumn],
       condition,
       limit: 1,
       lock: isIdle ? 'share' : 'update'
     })
     if (found === undefined) return undefined
-    if (numbered !== undefined) insertId = String(found[0])
+    if (numberColumn !== undefined) insertId = String(found[0])
   }
   if (isIdle) return { inserted: 0, updated: 0, unchanged: 1, insertId }
   const update = await runner.run({ verb: 'update', table, assignments, condition })
   if (update.matched === 0) return undefined
   // a trigger may have given the row another number, or another key
-  if (numbered !== undefined && factsOf(table).precedesChange) {
-    const [found] = await runner.keys({ table, columns: [numbered], condition, limit: 1 })
+  if (numberColumn !== undefined && factsOf(table).precedesChange) {
+    const [found] = await runner.keys({ table, columns: [numberColumn], condition, limit: 1 })
     if (found !== undefined) insertId = String(found[0])
-    else if (key.includes(numbered)) insertId = undefined
+    else if (key.includes(numberColumn)) insertId = undefined
   }
   return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
-function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): Assignment[] {
+function assignmentsOf ({ rows, conflict: { written, assignments } }: UpsertBatch): Assignment[] {
   const { columns, parameters } = rows[0] as PlannedRow
   const ofRow = written.map((column): Assignment => {
     const index = columns.indexOf(column)
@@ -263,18 +270,20 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: Upsert): A
 async function writeBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
   const result = await runner.insert(batch)
   const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
-  if (batch.conflict?.condition !== undefined) await refuseHidden(batch as Upsert, counts, runner)
+  if (batch.conflict?.condition !== undefined) await refuseOutside(batch as UpsertBatch, counts, runner)
   if (onBatch !== undefined) await onBatch(batch, counts)
   return counts
 }
 
+/** SQLite leaves a row that does not satisfy the rules of a grant as it is; the statement of others refuses it. */
+const leavesOutside = (table: Table): boolean => traitsOf(table).namesKey
+
 /**
- * Looks up the rows that an upsert of SQLite has left as they are, which it does with a row that does not satisfy the
- * rules of a grant (src/sql/compile-insert.ts). Such a row is refused as MySQL's statement refuses it.
- * @throws UNIQUE_VIOLATION with the index of the row
+ * Looks up the rows that the statement has left as they are, and refuses those outside of the rules.
+ * @throws UNIQUE_VIOLATION with the index of the row, as the statement of other engines does
  */
-async function refuseHidden (
-  { table, rows, conflict: { key, condition } }: Upsert,
+async function refuseOutside (
+  { table, rows, conflict: { key, condition } }: UpsertBatch,
   { untouched = [] }: RowCounts,
   runner: Runner
 ): Promise<void> {

@@ -1,12 +1,12 @@
 /**
- * The id in the response, as JSON; null if it is not certain. What a select must find comes first (`readsId` of
- * src/plan/writes.ts); otherwise it depends on what the statement has done with the row.
+ * The id in the response, as JSON; null if it is not certain. An insert has that of the first new row (`newId`), an
+ * upsert of one row that of the row (`upsertedId`).
  */
 import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
 import { boundValue, type Given, givenValue } from '../plan/holes.ts'
-import type { Condition, Conflict, InsertPlan, PlannedRow } from '../plan/plan.ts'
+import type { Condition, PlannedRow, UpsertPlan } from '../plan/plan.ts'
 import { withinRules } from '../plan/rule.ts'
-import { factsOf, isComputedKey, reportsId, writesOf } from '../plan/writes.ts'
+import { decisionOf, factsOf, isComputedKey, reportsId } from '../plan/writes.ts'
 import { writeValue } from '../response/json-rows.ts'
 import { numberOf, type RowCounts, shownNumber } from '../response/result.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
@@ -25,35 +25,47 @@ export function newId (table: Table, { columns, parameters }: PlannedRow, { inse
   return identity.autoIncrement ? shownNumber(identity, insertId) : 'null'
 }
 
-/** The only row of an upsert. */
-interface Upserted {
-  readonly table: Table
+/** The only row of an upsert, in a table that has an id. */
+interface Upserted extends Pick<UpsertPlan, 'table' | 'conflict'> {
   readonly identity: Column
   readonly row: PlannedRow
-  readonly conflict: Conflict
   readonly counts: RowCounts
 }
 
-function toUpserted ({ table, rows, conflict }: InsertPlan, counts: RowCounts): Upserted | undefined {
+function toUpserted ({ table, rows, conflict }: UpsertPlan, counts: RowCounts): Upserted | undefined {
   const { identity } = table
   const [row] = rows as [PlannedRow]
-  return identity === undefined || conflict === undefined ? undefined : { table, identity, row, conflict, counts }
+  return identity && { table, identity, row, conflict, counts }
 }
 
-/** Of the only row of an upsert. */
-export async function upsertedId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
+/** Of the only row of an upsert: the first of these that is known. */
+export async function upsertedId (plan: UpsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const upserted = toUpserted(plan, counts)
   if (upserted === undefined) return 'null'
   const { table, identity, row } = upserted
-  const { readsId, written } = writesOf(plan, row)
-  const selected = readsId ? await selectId(upserted, runner) : undefined
+  const isSelected = selectsId(plan)
+  const selected = isSelected ? await selectedId(upserted, runner) : undefined
   if (selected !== undefined) return selected
   if (counts.inserted > 0) return newId(table, row, counts)
-  if (written.includes(identity)) return writtenId(upserted)
-  const reported = reportsId(table) && counts.insertId !== undefined
-    ? shownNumber(identity, counts.insertId)
-    : readsId ? await computedKeyId(upserted, runner) : undefined
-  return reported ?? keyId(upserted)
+  if (decisionOf(plan, row).written.includes(identity)) return writtenId(upserted)
+  if (reportsId(table) && counts.insertId !== undefined) return shownNumber(identity, counts.insertId)
+  return (isSelected ? await computedKeyId(upserted, runner) : undefined) ?? keyId(upserted)
+}
+
+/**
+ * Whether the id of the row of an upsert may need a select, so that both run in one transaction. MySQL reports the
+ * value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but the value of an unchanged row of a table with
+ * UPDATE triggers only to the session. A value of the key is the id itself, unless the database may consider different
+ * values equal, or a trigger changes it.
+ */
+export function selectsId (plan: UpsertPlan): boolean {
+  const { table, table: { identity }, rows, conflict: { key } } = plan
+  if (identity === undefined) return false
+  const { skipsNew, seesChanged, altersChanged } = factsOf(table)
+  if (skipsNew) return true
+  if (reportsId(table)) return seesChanged
+  return !key.includes(identity) || identity.type.exact !== undefined ||
+    (altersChanged && decisionOf(plan, rows[0] as PlannedRow).written.length > 0)
 }
 
 /** What the client has written to the id of a row that existed. */
@@ -78,52 +90,61 @@ function toJson ({ type }: Column, given: Given): string {
 }
 
 /**
- * The number of the row, also of one that existed, by which `returning` finds it; undefined if the statement reports it
- * as `insertId`.
+ * The number of the only row, also of one that existed, by which `returning` finds it; undefined if the statement
+ * reports it as `insertId`.
  */
-export async function readId (plan: InsertPlan, counts: RowCounts, runner: Runner): Promise<string | undefined> {
+export async function lookUpNumber (
+  plan: UpsertPlan,
+  counts: RowCounts,
+  runner: Runner
+): Promise<string | undefined> {
   const upserted = toUpserted(plan, counts)
-  return upserted && (await selectId(upserted, runner) ?? await computedKeyId(upserted, runner))
-}
-
-/** Of a row that existed, if its key was computed, so that only the statement has found it. */
-async function computedKeyId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
-  const { table, identity, row, conflict, counts: { inserted, existing, insertId } } = upserted
-  if (inserted > 0 || !isComputedKey(conflict.key, row)) return undefined
-  if (!traitsOf(table).reportsNumbers) {
-    return existing === undefined || existing === null ? undefined : writeValue(identity, existing)
-  }
-  // no table reports a number that it has not given
-  const isReported = reportsId(table) && insertId !== undefined
-  if (isReported || identity.type.wholeNumbers !== true) return undefined
-  return shownNumber(identity, await runner.number(compileNumber('lastId', table)))
+  return upserted && (await selectedId(upserted, runner) ?? await computedKeyId(upserted, runner))
 }
 
 /** Null if the row is not found; undefined if the id is reported, or only the statement has found the row. */
-async function selectId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
-  const { table, identity, row, conflict: { key, set }, counts: { inserted, insertId } } = upserted
+async function selectedId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
+  const { table, identity, counts: { insertId } } = upserted
   // a BEFORE INSERT trigger may have changed the key
-  const isReported = insertId !== undefined || factsOf(table).fillsNew
-  if (reportsId(table) && isReported) return undefined
-  const changes = inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
-  if (changes.some(({ column, operator }) => operator !== undefined && key.includes(column))) return undefined
-  const after = {
-    columns: [...changes.map(({ column }) => column), ...row.columns],
-    parameters: [...changes.map(({ parameter }) => parameter), ...row.parameters]
-  }
-  const condition = isComputedKey(key, after) ? undefined : conditionOf(key, after)
-  if (condition === undefined) return undefined
+  if (reportsId(table) && (insertId !== undefined || factsOf(table).fillsNew)) return undefined
+  const sameKey = conditionAfter(upserted)
+  if (sameKey === undefined) return undefined
   // SQLite's triggers may have given the row another key
-  for (const each of [condition, byNumber(upserted)]) {
-    const id = each && await runner.value({ table, column: identity, condition: withinRules(table, each) })
+  for (const condition of [sameKey, sameNumber(upserted)]) {
+    const id = condition && await runner.value({ table, column: identity, condition: withinRules(table, condition) })
     if (id !== undefined) return id
   }
   return 'null'
 }
 
-function byNumber ({ identity, counts: { inserted, insertId, existing = null } }: Upserted): Condition | undefined {
-  if (inserted === 0) return existing === null ? undefined : hasKey([identity], [readKey(identity, existing)])
+/** Selects the row by the key that the request gives it; undefined if the database computes a part of the key. */
+function conditionAfter ({ row, conflict: { key, set }, counts }: Upserted): Condition | undefined {
+  const changes = counts.inserted > 0 || set.kind !== 'assignments' ? [] : set.assignments
+  if (changes.some(({ column, operator }) => operator !== undefined && key.includes(column))) return undefined
+  const after = {
+    columns: [...changes.map(({ column }) => column), ...row.columns],
+    parameters: [...changes.map(({ parameter }) => parameter), ...row.parameters]
+  }
+  return isComputedKey(key, after) ? undefined : conditionOf(key, after)
+}
+
+/** Selects the row by the number that the statement reports, if it does. */
+function sameNumber ({ identity, counts: { inserted, insertId, existingId = null } }: Upserted): Condition | undefined {
+  if (inserted === 0) return existingId === null ? undefined : hasKey([identity], [readKey(identity, existingId)])
   return identity.autoIncrement && insertId !== undefined
     ? hasKey([identity], [numberOf(identity, insertId)])
     : undefined
+}
+
+/** Of a row that existed, if its key was computed, so that only the statement has found it. */
+async function computedKeyId (upserted: Upserted, runner: Runner): Promise<string | undefined> {
+  const { table, identity, row, conflict, counts: { inserted, existingId, insertId } } = upserted
+  if (inserted > 0 || !isComputedKey(conflict.key, row)) return undefined
+  if (!traitsOf(table).reportsNumbers) {
+    return existingId === undefined || existingId === null ? undefined : writeValue(identity, existingId)
+  }
+  // no table reports a number that it has not given
+  const isReported = reportsId(table) && insertId !== undefined
+  if (isReported || identity.type.wholeNumbers !== true) return undefined
+  return shownNumber(identity, await runner.number(compileNumber('lastId', table)))
 }

@@ -163,7 +163,7 @@ export class Runner {
   insert (batch: RowBatch): Promise<StatementResult> {
     const { table, conflict } = batch
     const running = this.runStatement(compileInsert(batch, this.engine, this.database.statementCounts))
-    if (conflict?.identity?.autoIncrement !== true || !factsOf(table).seesChanged) return running
+    if (conflict?.reported?.autoIncrement !== true || !factsOf(table).seesChanged) return running
     return running.then(async (result) => result.changed === 0 && result.insertId === '0'
       ? { ...result, insertId: await this.number(compileNumber('lastId', table)) }
       : result)

@@ -9,7 +9,7 @@ import type { StandIns, Given } from './holes.ts'
 import { isWhole } from './row-keys.ts'
 import { onlyValueOf } from './rule.ts'
 import { planWriteOptions } from './write-options.ts'
-import { factsOf, NO_WRITES } from './writes.ts'
+import { factsOf, NO_DECISIONS } from './writes.ts'
 
 // `onConflict`: the unique key that decides whether a row exists, and what is written to it.
 
@@ -104,7 +104,7 @@ function toPlan (
   { rows, isList, conflict }: Pick<InsertPlan, 'rows' | 'isList' | 'conflict'>
 ): InsertPlan {
   const options = body.returning !== undefined || body.dryRun === true ? planWriteOptions(body, table) : undefined
-  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, writes: NO_WRITES, ...options })
+  return Object.freeze({ verb: 'insert', table, rows, isList, conflict, decisions: NO_DECISIONS, ...options })
 }
 
 /** Readers that are tried with a row: most lists have rows of one or two kinds. */

@@ -354,48 +354,58 @@ export interface InsertPlan extends Common, WriteOptions {
    * How rows are written, by their columns (src/plan/writes.ts). Empty until the plan is complete, and for one plain
    * new row.
    */
-  readonly writes: ReadonlyMap<readonly Column[], Writes>
+  readonly decisions: ReadonlyMap<readonly Column[], WriteDecision>
   /** Unique; the rows to return are found by it. */
   readonly key?: readonly Column[]
   /** Rows of an upsert are written singly, because only the number that the database reports identifies them. */
   readonly isFoundByNumber?: true
 }
 
-/** How rows with the same columns are written. It depends on no value, so requests share it. */
-export interface Writes {
+export type UpsertPlan = InsertPlan & { readonly conflict: Conflict }
+
+export const isUpsert = (plan: InsertPlan): plan is UpsertPlan => plan.conflict !== undefined
+
+/** The way in which a row is written, and the reason for it. */
+export interface ReasonedWay {
   /**
-   * `insert`: the row is new. `guarded`: by the statement of an upsert. `look-up`: the row that exists is found by the
-   * named key and updated; otherwise it is inserted. `insert-first`: by the statement of an upsert if an insert fails.
+   * `insert`: the row is new. `guarded`: by the statement of an upsert, which fails if it would change a row with
+   * another named key. `look-up`: the row that exists is found by the named key and updated; otherwise it is inserted.
+   * `insert-first`: by the statement of an upsert if an insert fails.
    */
   readonly way: 'insert' | 'guarded' | 'look-up' | 'insert-first'
   readonly why: string
-  /** NULL in them makes the way `ofNull`. */
+}
+
+/** How rows with the same columns are written. It depends on no value, so requests share it. */
+export interface WriteDecision extends ReasonedWay {
+  /** NULL in them, or a computed value, makes the way `ofNull`. */
   readonly nulls: readonly Column[]
-  readonly ofNull?: Pick<Writes, 'way' | 'why'>
+  readonly ofNull?: ReasonedWay
   readonly columns: readonly Column[]
   /** Written to a row that exists. */
   readonly written: readonly Column[]
   /** The column of the named key in which the database numbers rows that omit it. */
-  readonly number: Column | undefined
+  readonly numberColumn: Column | undefined
   /** The id, if the statement reports it for a row that exists: of one row, or of each if rows are found by it. */
   readonly reported: Column | undefined
-  /** A request of one row may need a select for its id. */
-  readonly readsId: boolean
-  /** Why rows are written in the order of `data`; undefined if they may be sorted by the key. */
-  readonly keepsOrder: string | undefined
-  /** Whether a row is looked up by its key if another unique key refuses it. */
+  /** Whether a row is looked up if a unique key refuses its guarded statement: that may be another key. */
   readonly looksUpRefused: boolean
   /**
    * The same if a value is out of range: the database takes a number for the row before it finds the row that exists,
    * and may have none left, or it computes a virtual column of a row that others have (second-form.ts).
    */
   readonly looksUpOutOfRange: boolean
-  /** A trigger may give the row the key of one that exists, which only the statement finds. */
-  readonly hidesKey: boolean
+  /**
+   * Whether a row has its guarded statement if a unique key refuses it after its look-up: a trigger may have given it
+   * the key of a row that exists, which only the statement finds.
+   */
+  readonly guardsRefused: boolean
+  /** Why rows are written in the order of `data`; undefined if they may be sorted by the key. */
+  readonly whyInOrder: string | undefined
   /** Why each row has a statement of its own; undefined if it needs none. */
-  readonly apart: string | undefined
+  readonly whyApart: string | undefined
   /** Why one statement cannot have rows of another `likeness`: the names of their columns. */
-  readonly alike: string | undefined
+  readonly whyAlike: string | undefined
   readonly likeness: string
 }
 

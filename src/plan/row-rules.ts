@@ -1,7 +1,8 @@
 /**
  * The rules of a grant. Values of the request are tested here. A row that exists is tested by the database: an update
- * or delete has the rules in its condition, an upsert in `Conflict.condition`, for its statement or look-up
- * (src/sql/compile-insert.ts). Values that the database computes are tested after the write
+ * or delete has the rules in its condition, an upsert in `Conflict.condition`, for its statement
+ * (src/sql/compile-insert.ts), which fails or, on SQLite, leaves the row as it is, or for its look-up; the row is then
+ * refused (src/execute/execute-insert.ts). Values that the database computes are tested after the write
  * (src/execute/after-write.ts).
  */
 import type { Column, GrantedAccess, Rule } from '../catalog/catalog.ts'

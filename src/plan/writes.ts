@@ -1,6 +1,6 @@
 /**
  * Decides how rows are written. Only this file reads what the triggers of a table, its history and its engine do to
- * written rows: the rest reads `factsOf` of the table, and `writesOf` of the rows of an insert.
+ * written rows: the rest reads `factsOf` of the table, and `decisionOf` of the rows of an insert.
  */
 import {
   baseTable, type Column, mayFillColumns, mayFire, statementTable, type Table, traitsOf
@@ -8,7 +8,7 @@ import {
 import { CacheByTable, getOrCreate } from '../bounded-map.ts'
 import type { Parameter } from '../types/column-type.ts'
 import { readDefault, TO_DEFAULT } from '../types/update-operators.ts'
-import type { Conflict, InsertPlan, PlannedRow, UpdatePlan, Writes } from './plan.ts'
+import type { Conflict, InsertPlan, PlannedRow, ReasonedWay, UpdatePlan, WriteDecision } from './plan.ts'
 import { foundFirst } from './second-form.ts'
 import { findUniqueIndex, mayChangeKey, mayHold } from './row-keys.ts'
 import { givenValue } from './holes.ts'
@@ -94,40 +94,36 @@ export function knownDefault (column: Column): Parameter | undefined {
 // which fails if it would change a row that has not the same named key (src/sql/compile-insert.ts). Where that
 // statement would do more than requested, or its counts would be wrong, the row is looked up by its key.
 
-type Decision = Pick<Writes, 'way' | 'why' | 'nulls' | 'ofNull'>
-
-const decided = (way: Writes['way'], why: string): Decision => ({ way, why, nulls: [] })
-
-/** What the way depends on: the values of the rows are not among it. */
+/** What decisions depend on: the values of the rows are not among it. */
 type Form = Pick<InsertPlan, 'table' | 'conflict' | 'afterWrite' | 'outcomes'>
 
-function decide (form: Form, columns: readonly Column[]): Writes {
+function decide (form: Form, columns: readonly Column[]): WriteDecision {
   const { table, conflict } = form
   const ofConflict = conflict === undefined ? OF_NEW : decideUpsert({ ...form, conflict }, columns)
-  const { way, number } = ofConflict
-  const compared = traitsOf(table).hasDefault ? columns.filter((column) => column !== number) : columns
+  const { way, numberColumn } = ofConflict
+  const compared = traitsOf(table).hasDefault ? columns.filter((column) => column !== numberColumn) : columns
   return Object.freeze({
     ...ofConflict,
     columns,
-    apart: findReasonApart(form, way),
-    alike: findReasonAlike(form, columns),
+    whyApart: whyApart(form, way),
+    whyAlike: whyAlike(form, columns),
     likeness: JSON.stringify(compared.map(({ name }) => name))
   })
 }
 
-type OfConflict = Omit<Writes, 'columns' | 'apart' | 'alike' | 'likeness'>
+type OfConflict = Omit<WriteDecision, 'columns' | 'whyApart' | 'whyAlike' | 'likeness'>
 
-/** No key is named. */
 const OF_NEW: OfConflict = {
-  ...decided('insert', 'no key is named, so the row is new'),
+  way: 'insert',
+  why: 'no key is named, so the row is new',
+  nulls: [],
   written: [],
-  number: undefined,
+  numberColumn: undefined,
   reported: undefined,
-  readsId: false,
-  keepsOrder: undefined,
   looksUpRefused: false,
   looksUpOutOfRange: false,
-  hidesKey: false
+  guardsRefused: false,
+  whyInOrder: undefined
 }
 
 type Upsert = Form & { readonly conflict: Conflict }
@@ -137,78 +133,105 @@ function decideUpsert (form: Upsert, columns: readonly Column[]): OfConflict {
   const { namesKey } = traitsOf(table)
   const { fillsNew } = factsOf(table)
   const written = writtenColumns(conflict, columns)
-  const number = numberIn(conflict, table)
-  // only the statement has the values that a trigger makes of those that are written
+  const hasComputedKey = isComputedKey(conflict.key, { columns })
+  const numberColumn = numberColumnOf(conflict, table)
+  // a look-up would write the values that were sent, and only the statement has those that a trigger makes of them,
+  // which may be why a unique key has refused the row
   const refills = fillsNew && written.length > 0
   const refillsKey = refills && conflict.set.kind !== 'assignments' && mayChangeKey(table, written)
   return {
-    ...decideWay(form, { columns, written, number }),
+    ...decideWay({ ...form, columns, written, numberColumn, hasComputedKey }),
     written,
-    number,
-    reported: findReported(table, isComputedKey(conflict.key, { columns })),
-    readsId: mayReadId(table, conflict, written),
-    keepsOrder: findReasonOfOrder(table, columns, written),
+    numberColumn,
+    reported: findReported(table, hasComputedKey),
     looksUpRefused: !namesKey && !refillsKey,
     looksUpOutOfRange: !namesKey && !fillsNew &&
       ((identity?.autoIncrement === true && !columns.includes(identity)) || foundFirst(table) !== undefined),
-    hidesKey: refills && afterWrite === undefined
+    guardsRefused: refills && afterWrite === undefined,
+    whyInOrder: whyInOrder(table, columns, written)
   }
 }
 
-function decideWay (
-  { table, conflict, afterWrite }: Upsert,
-  { columns, written, number }: Pick<Writes, 'columns' | 'written' | 'number'>
-): Decision {
-  const { fillsNew, seesChanged, precedesChange, hasHistory } = factsOf(table)
-  if (number !== undefined && !columns.includes(number)) return decided('insert', 'the database numbers the row')
-  if (traitsOf(table).namesKey) return decided('guarded', 'the statement names its key')
-  if (table.traits?.upsert === 'byKey') return decided('look-up', 'no statement can be guarded')
-  if (afterWrite !== undefined && fillsNew) {
-    return decided('look-up', 'a trigger may hide the key')
-  }
-  if (written.length === 0 && seesChanged) {
-    return decided('look-up', 'the statement would fire triggers')
-  }
-  if (written.length === 0 && hasHistory) {
-    return decided('look-up', 'the statement would write history')
-  }
-  if (written.length > 0 && !isComputedKey(conflict.key, { columns })) {
-    if (hasHistory) return decided('look-up', 'the statement would write history')
-    if (precedesChange) return decided('look-up', 'the server may count what a BEFORE UPDATE trigger undoes')
-  }
-  return decideMiscounted(conflict, { columns, written }, fillsNew)
+/** The rows of an upsert that have the same columns. */
+interface UpsertForm extends Upsert, Pick<WriteDecision, 'columns' | 'written' | 'numberColumn'> {
+  /** A look-up cannot find the row that exists. */
+  readonly hasComputedKey: boolean
 }
+
+type Rule = ReasonedWay & { readonly applies: (form: UpsertForm) => boolean }
 
 /**
- * The servers may count a row as inserted although it exists: they do so if the bytes of the new row differ from those
- * of the old one but the values do not. This occurs if NULL is written over NULL in a column with another default, also
- * by a BEFORE UPDATE trigger, and on MySQL if such a trigger undoes the change. If a trigger gives the row its values
- * and its key, only the statement has them: then the row is inserted before its upsert is tried.
+ * The first that applies decides; without one, the statement is guarded (`decideWay`). The first two say that nothing
+ * must be guarded. All others look the row up: their order decides only which reason is told.
  */
-function decideMiscounted (
-  { set }: Conflict,
-  { columns, written }: Pick<Writes, 'columns' | 'written'>,
-  fillsNew: boolean
-): Decision {
-  const miscounted = decided(
-    fillsNew ? 'insert-first' : 'look-up',
-    'the server may count NULL over NULL as a new row'
-  )
-  const columnsSet = set.kind === 'assignments' ? written : columns.filter((column) => written.includes(column))
-  const nulls = columnsSet.filter(({ nullable, defaultText, defaultComputed }) =>
+export const UPSERT_RULES: readonly Rule[] = [
+  {
+    way: 'insert',
+    why: 'the database numbers the row',
+    applies: ({ numberColumn, columns }) => numberColumn !== undefined && !columns.includes(numberColumn)
+  },
+  {
+    way: 'guarded',
+    why: 'the statement names its key',
+    applies: ({ table }) => traitsOf(table).namesKey
+  },
+  {
+    way: 'look-up',
+    why: 'no statement can be guarded',
+    applies: ({ table }) => table.traits?.upsert === 'byKey'
+  },
+  // the statement would change the row whose key the trigger has made
+  {
+    way: 'look-up',
+    why: 'a trigger may give the row another key than the one by which it is checked',
+    applies: ({ table, afterWrite }) => afterWrite !== undefined && factsOf(table).fillsNew
+  },
+  // it assigns a column to itself where nothing is written
+  {
+    way: 'look-up',
+    why: 'the statement would fire triggers',
+    applies: ({ table, written }) => written.length === 0 && factsOf(table).seesChanged
+  },
+  {
+    way: 'look-up',
+    why: 'the statement would write history',
+    applies: ({ table, written, hasComputedKey }) =>
+      factsOf(table).hasHistory && (written.length === 0 || !hasComputedKey)
+  },
+  // as NULL over NULL below
+  {
+    way: 'look-up',
+    why: 'the server may count what a BEFORE UPDATE trigger undoes',
+    applies: ({ table, written, hasComputedKey }) =>
+      factsOf(table).precedesChange && written.length > 0 && !hasComputedKey
+  }
+]
+
+/**
+ * The servers count a row as inserted although it exists if the bytes of the new row differ from those of the old one
+ * but the values do not. This occurs if NULL is written over NULL in a column with another default, also by a BEFORE
+ * UPDATE trigger, and on MySQL if such a trigger undoes the change. If a trigger gives the row its values and its key,
+ * only the statement has them: then the row is inserted before its upsert is tried.
+ */
+function decideWay (form: UpsertForm): Pick<WriteDecision, 'way' | 'why' | 'nulls' | 'ofNull'> {
+  const { table, conflict: { set }, columns, written } = form
+  const rule = UPSERT_RULES.find(({ applies }) => applies(form))
+  if (rule !== undefined) return { way: rule.way, why: rule.why, nulls: [] }
+  const guarded = { way: 'guarded', why: 'the statement fails unless the named key is equal' } as const
+  // an omitted column gets its default
+  const assigned = set.kind === 'assignments' ? written : written.filter((column) => columns.includes(column))
+  const nulls = assigned.filter(({ nullable, defaultText, defaultComputed }) =>
     nullable && (defaultText !== null || defaultComputed === true))
-  const isUnknown = set.kind === 'assignments' &&
-    set.assignments.some(({ column, operator }) => operator !== undefined && nulls.includes(column))
-  if (isUnknown) return miscounted
-  const guarded = decided('guarded', 'the statement fails unless the named key is equal')
-  return nulls.length === 0 ? guarded : { ...guarded, nulls, ofNull: miscounted }
+  if (nulls.length === 0) return { ...guarded, nulls }
+  const way = factsOf(table).fillsNew ? 'insert-first' : 'look-up'
+  return { ...guarded, nulls, ofNull: { way, why: 'the server may count NULL over NULL as a new row' } }
 }
 
 /**
  * The column of the named key in which the database gives a new number to a row that omits it, which is then inserted;
  * undefined if a trigger may give it the number of a row that exists.
  */
-const numberIn = ({ key }: Conflict, table: Table): Column | undefined =>
+const numberColumnOf = ({ key }: Conflict, table: Table): Column | undefined =>
   factsOf(table).fillsNew ? undefined : key.find(({ autoIncrement }) => autoIncrement)
 
 /**
@@ -226,22 +249,8 @@ export const reportsId = (table: Table): boolean =>
   traitsOf(table).reportsNumbers && table.identity?.autoIncrement === true &&
   table.identity.type.wholeNumbers === true
 
-/**
- * MySQL reports the value of an AUTO_INCREMENT column (src/sql/compile-insert.ts), but the value of an unchanged row of
- * a table with UPDATE triggers only to the session. A value of the key is the id itself, unless the database may
- * consider different values equal, or a trigger changes it.
- */
-function mayReadId (table: Table, { key }: Conflict, written: readonly Column[]): boolean {
-  const { identity } = table
-  const { skipsNew, seesChanged, altersChanged } = factsOf(table)
-  if (identity === undefined) return false
-  if (skipsNew) return true
-  if (reportsId(table)) return seesChanged
-  return !key.includes(identity) || identity.type.exact !== undefined || (altersChanged && written.length > 0)
-}
-
 /** Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits. */
-function findReasonOfOrder (table: Table, inserted: readonly Column[], written: readonly Column[]): string | undefined {
+function whyInOrder (table: Table, inserted: readonly Column[], written: readonly Column[]): string | undefined {
   const { name, columns, foreignKeys } = baseTable(table)
   const { hasHistory, seesNew, seesChanged } = factsOf(table)
   if (traitsOf(table).hasOneWriter) return 'one writer excludes the others'
@@ -259,14 +268,14 @@ function findReasonOfOrder (table: Table, inserted: readonly Column[], written: 
   return mayChangeKey(table, written) ? 'a row may take a unique value that one before releases' : undefined
 }
 
-function findReasonApart ({ table, afterWrite, outcomes }: Form, way: Writes['way']): string | undefined {
+function whyApart ({ table, afterWrite, outcomes }: Form, way: ReasonedWay['way']): string | undefined {
   if (afterWrite !== undefined) return 'each written row is checked before the next one'
   if (outcomes === true) return 'one statement tells totals only'
   return way !== 'insert' && factsOf(table).hasHistory ? 'history changes what a statement counts' : undefined
 }
 
 /** MySQL has no DEFAULT for a required column, which a trigger may fill if it is omitted. */
-function findReasonAlike ({ table, conflict }: Form, columns: readonly Column[]): string | undefined {
+function whyAlike ({ table, conflict }: Form, columns: readonly Column[]): string | undefined {
   if (!traitsOf(table).hasDefault) return 'a statement cannot name a default'
   if (conflict?.set.kind === 'given') return 'the columns that are written differ'
   return factsOf(table).fillsNew && table.requiredColumns.some((column) => !columns.includes(column))
@@ -274,32 +283,32 @@ function findReasonAlike ({ table, conflict }: Form, columns: readonly Column[])
     : undefined
 }
 
-/** The ways of all tables, with their size in bytes, estimated. */
-export const knownWays = new CacheByTable<Writes>(4 * 1024 * 1024, (form) => 500 + 4 * form.length)
+/** The decisions for all tables, with their size in bytes, estimated. */
+export const knownDecisions = new CacheByTable<WriteDecision>(4 * 1024 * 1024, (form) => 500 + 4 * form.length)
 
 /** Longer forms are decided each time. */
 const MAX_FORM = 10_000
 
 /** Of an insert whose row needs no decision. */
-export const NO_WRITES: InsertPlan['writes'] = new Map()
+export const NO_DECISIONS: InsertPlan['decisions'] = new Map()
 
 /** How the rows of an insert are written, by their columns. */
-export function findWrites (plan: Form & Pick<InsertPlan, 'rows'>): InsertPlan['writes'] {
-  const ways = new Map<readonly Column[], Writes>()
+export function findDecisions (plan: Form & Pick<InsertPlan, 'rows'>): InsertPlan['decisions'] {
+  const decisions = new Map<readonly Column[], WriteDecision>()
   const table = statementTable(plan.table)
   const prefix = prefixOf(plan)
   for (const { columns } of plan.rows) {
-    if (ways.has(columns)) continue
+    if (decisions.has(columns)) continue
     let key = prefix
     for (const { name } of columns) key += `${name.length}:${name}`
-    let writes = knownWays.get(table, key)
-    if (writes === undefined) {
-      writes = decide(plan, columns)
-      if (key.length <= MAX_FORM) knownWays.set(table, key, writes)
+    let decision = knownDecisions.get(table, key)
+    if (decision === undefined) {
+      decision = decide(plan, columns)
+      if (key.length <= MAX_FORM) knownDecisions.set(table, key, decision)
     }
-    ways.set(columns, writes)
+    decisions.set(columns, decision)
   }
-  return ways
+  return decisions
 }
 
 /** What the way depends on besides the columns of the row. */
@@ -313,33 +322,39 @@ function prefixOf ({ conflict, afterWrite, outcomes }: Form): string {
     set?.kind,
     set?.kind === 'columns' && names(set.columns),
     set?.kind === 'given' && names([...set.except ?? []]),
-    set?.kind === 'assignments' && set.assignments.map(({ column, operator }) => [column.name, operator !== undefined])
+    set?.kind === 'assignments' && names(set.assignments.map(({ column }) => column))
   ])
 }
 
-export const writesOf = ({ writes }: Pick<InsertPlan, 'writes'>, { columns }: PlannedRow): Writes =>
-  writes.get(columns) ?? ALONE
+export const decisionOf = ({ decisions }: Pick<InsertPlan, 'decisions'>, { columns }: PlannedRow): WriteDecision =>
+  decisions.get(columns) ?? ALONE
 
-/** How the only row of a plain insert is written. */
-const ALONE: Writes = Object.freeze({ ...OF_NEW, columns: [], apart: undefined, alike: undefined, likeness: '' })
+/** For the only row of a plain insert. */
+const ALONE: WriteDecision =
+  Object.freeze({ ...OF_NEW, columns: [], whyApart: undefined, whyAlike: undefined, likeness: '' })
 
-export function waysOf (plan: Pick<InsertPlan, 'writes'>, rows: readonly PlannedRow[]): readonly Writes[] {
-  if (plan.writes.size === 1) return [writesOf(plan, rows[0] as PlannedRow)]
-  const ways = new Set<Writes>()
-  for (const row of rows) ways.add(writesOf(plan, row))
-  return [...ways]
+/** Different ones. */
+export function decisionsOf (
+  plan: Pick<InsertPlan, 'decisions'>,
+  rows: readonly PlannedRow[]
+): readonly WriteDecision[] {
+  if (plan.decisions.size === 1) return [decisionOf(plan, rows[0] as PlannedRow)]
+  const decisions = new Set<WriteDecision>()
+  for (const row of rows) decisions.add(decisionOf(plan, row))
+  return [...decisions]
 }
 
-/** A value decides only whether it is NULL. */
-export function wayOf (plan: InsertPlan, row: PlannedRow): Pick<Writes, 'way' | 'why'> {
-  const writes = writesOf(plan, row)
-  const { nulls, ofNull } = writes
-  if (ofNull === undefined) return writes
+/** All that a value decides is whether NULL may be written, as `$inc` writes it over NULL. */
+export function wayOf (plan: InsertPlan, row: PlannedRow): ReasonedWay {
+  const decision = decisionOf(plan, row)
+  const { nulls, ofNull } = decision
+  if (ofNull === undefined) return decision
   const set = plan.conflict?.set
-  const isNull = set?.kind === 'assignments'
-    ? set.assignments.some(({ column, parameter }) => parameter === null && nulls.includes(column))
+  const mayBeNull = set?.kind === 'assignments'
+    ? set.assignments.some(({ column, parameter, operator }) =>
+      (parameter === null || operator !== undefined) && nulls.includes(column))
     : nulls.some((column) => givenValue(row, column) === null)
-  return isNull ? ofNull : writes
+  return mayBeNull ? ofNull : decision
 }
 
 /**
@@ -347,24 +362,29 @@ export function wayOf (plan: InsertPlan, row: PlannedRow): Pick<Writes, 'way' | 
  * would.
  */
 export function whyOneByOne (plan: InsertPlan, rows: readonly PlannedRow[]): string | undefined {
-  if (plan.writes.size === 0) return undefined
-  const ways = waysOf(plan, rows)
-  const apart = ways.find(({ apart }) => apart !== undefined)?.apart
+  if (plan.decisions.size === 0) return undefined
+  const decisions = decisionsOf(plan, rows)
+  const apart = decisions.find(({ whyApart }) => whyApart !== undefined)?.whyApart
   if (apart !== undefined) return apart
-  const isUpsert = ways.some(({ way }) => way !== 'insert')
-  if (ways.length > 1) {
-    const alike = ways.find(({ alike }) => alike !== undefined)?.alike
-    if (alike !== undefined && ways.some(({ likeness }) => likeness !== ways[0]?.likeness)) return alike
-    const numbersSome = isUpsert && ways.some(({ way }) => way === 'insert')
-    if (numbersSome && ways[0]?.number?.type.maximum === undefined) return 'the largest number of the key is not known'
+  if (decisions.length > 1) {
+    const [first] = decisions as [WriteDecision, ...WriteDecision[]]
+    const alike = decisions.find(({ whyAlike }) => whyAlike !== undefined)?.whyAlike
+    if (alike !== undefined && decisions.some(({ likeness }) => likeness !== first.likeness)) return alike
+    const numbersSome = new Set(decisions.map(({ way }) => way === 'insert')).size > 1
+    if (numbersSome && first.numberColumn?.type.maximum === undefined) {
+      return 'the largest number of the key is not known'
+    }
   }
-  const alone = ways.find(isAlone)
-  if (alone !== undefined || ways.every(({ ofNull }) => ofNull === undefined)) return alone?.why
-  for (const row of rows) if (isAlone(wayOf(plan, row))) return wayOf(plan, row).why
+  const alone = decisions.find(isAlone)
+  if (alone !== undefined || decisions.every(({ ofNull }) => ofNull === undefined)) return alone?.why
+  for (const row of rows) {
+    const rowWay = wayOf(plan, row)
+    if (isAlone(rowWay)) return rowWay.why
+  }
   return undefined
 }
 
-const isAlone = ({ way }: Pick<Writes, 'way'>): boolean => way === 'look-up' || way === 'insert-first'
+const isAlone = ({ way }: ReasonedWay): boolean => way === 'look-up' || way === 'insert-first'
 
 // How an update of many rows, which have been found and locked, changes them.
 

@@ -19,7 +19,7 @@ export interface RowCounts {
   /** The number that the database gave to the first row, or the number of the row that already existed. */
   readonly insertId: string | undefined
   /** See StatementResult. */
-  readonly existing?: DriverValue | null | undefined
+  readonly existingId?: DriverValue | null | undefined
   /** See StatementResult. */
   readonly untouched?: readonly number[] | undefined
 }
@@ -30,12 +30,12 @@ export interface RowCounts {
  */
 export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const { conflict, rows } = batch
-  const { changed, insertId, untouched, existing } = result
+  const { changed, insertId, untouched, existingId } = result
   // MySQL's are read from the text of its reply
   const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
-  const counts = { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched, existing }
+  const counts = { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched, existingId }
   return conflict === undefined ? counts : withoutHidden(batch, counts)
 }
 

@@ -14,7 +14,7 @@ import { combine } from '../plan/filters/scope.ts'
 import { knownKey } from '../plan/insert-key.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { updateTimesOf } from '../plan/rule.ts'
-import { factsOf, knownDefault, waysOf, writtenColumns } from '../plan/writes.ts'
+import { decisionsOf, factsOf, knownDefault, writtenColumns } from '../plan/writes.ts'
 import { type Cell, DEFAULT, type Value } from '../types/column-type.ts'
 import {
   build, type BuiltStatement, type Change, eb, expression, insertInto, reference, toUpdates
@@ -43,8 +43,8 @@ export interface BatchConflict {
   /** The columns that get the values of the inserted row. */
   readonly written: readonly Column[]
   readonly assignments: readonly Assignment[]
-  /** The statement reports its value in the existing row. */
-  readonly identity: Column | undefined
+  /** The id, if the statement reports it for the row that exists. */
+  readonly reported: Column | undefined
   /** The row that exists must satisfy it, besides the key: the rules of the grant, and `beforeLast`. */
   readonly condition: Condition | undefined
 }
@@ -61,15 +61,15 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   const { table, conflict, isList } = plan
   const [first] = rows as [PlannedRow, ...PlannedRow[]]
   if (conflict === undefined && !isList) return { table, columns: first.columns, rows, hasRowIndexes: false }
-  const ways = waysOf(plan, rows)
-  const columns = ways.length === 1 ? first.columns : [...new Set(ways.flatMap(({ columns }) => columns))]
-  const upserts = ways.filter(({ way }) => way !== 'insert')
+  const decisions = decisionsOf(plan, rows)
+  const columns = decisions.length === 1 ? first.columns : [...new Set(decisions.flatMap(({ columns }) => columns))]
+  const upserts = decisions.filter(({ way }) => way !== 'insert')
   if (conflict === undefined || upserts.length === 0) return { table, columns, rows, hasRowIndexes: true }
   const { key, set, condition } = conflict
   const written = set.kind === 'assignments' ? [] : writtenColumns(conflict, columns)
   const assigned = set.kind === 'assignments' ? set.assignments : []
   // a list whose rows are told by their numbers has a statement for each
-  const identity = isList && plan.isFoundByNumber !== true ? undefined : upserts[0]?.reported
+  const reported = isList && plan.isFoundByNumber !== true ? undefined : upserts[0]?.reported
   const { namesKey, hasDefault } = traitsOf(table)
   const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
   // an insert without columns has no conflict clause
@@ -85,8 +85,10 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
       assignments: table.granted === undefined
         ? assigned
         : [...assigned, ...updateTimesOf(table, changedColumns({ written, assignments: assigned }))],
-      identity,
-      condition: upserts.length < ways.length ? beforeLast(ways[0]?.number as Column, condition) : condition
+      reported,
+      condition: upserts.length < decisions.length
+        ? beforeLast(decisions[0]?.numberColumn as Column, condition)
+        : condition
     }
   }
 }
@@ -100,12 +102,12 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
   const { table, rows, conflict, key } = plan
   if (rows.length === 1) return [rows]
   const numbersByTrigger = factsOf(table).fillsNew
-  const numbered = key?.find(({ autoIncrement }) => autoIncrement)
-  if (numbered === undefined) {
+  const numberColumn = key?.find(({ autoIncrement }) => autoIncrement)
+  if (numberColumn === undefined) {
     const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
     return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
   }
-  const unknown = rows.filter((row) => knownKey(plan, row, numbered) === null)
+  const unknown = rows.filter((row) => knownKey(plan, row, numberColumn) === null)
   const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
     !factsOf(table).takesNumbers
   return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
@@ -115,9 +117,9 @@ export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]>
 const LARGEST_INCREMENT = 65_535n
 
 /** With the last number in use, MySQL gives that again, and would update its row. */
-const beforeLast = (number: Column, condition: Condition = combine('and', [])): Condition =>
+const beforeLast = (column: Column, condition: Condition = combine('and', [])): Condition =>
   combine('and', [condition, {
-    kind: 'compare', column: number, operator: '<=', parameter: number.type.maximum as bigint - LARGEST_INCREMENT
+    kind: 'compare', column, operator: '<=', parameter: column.type.maximum as bigint - LARGEST_INCREMENT
   }])
 
 type Sql = RawBuilder<unknown>
@@ -139,8 +141,8 @@ export function buildInsert (batch: RowBatch, engine: Engine): BuiltStatement {
 }
 
 function onConflict (table: Table, conflict: BatchConflict, scope: TableScope): OnConflictNode {
-  const { key, identity, condition, assignments, written } = conflict
-  const id = identity === undefined ? sql`null` : scope.qualified(identity)
+  const { key, reported, condition, assignments, written } = conflict
+  const id = reported === undefined ? sql`null` : scope.qualified(reported)
   const exists = sql<SqlBool>`row_query_exists(${id})`
   const target = OnConflictNode.cloneWith(OnConflictNode.create(), {
     indexExpression: targets(key, scope).toOperationNode()
@@ -152,8 +154,8 @@ function onConflict (table: Table, conflict: BatchConflict, scope: TableScope): 
     )
   const changes = changesOf(conflict, scope, (column) => reference(column.name, 'excluded'))
   if (changes.length === 0) {
-    if (identity === undefined) return OnConflictNode.cloneWith(target, { doNothing: true })
-    return update([{ column: scope.column(identity), value: id }], [eb.not(exists)])
+    if (reported === undefined) return OnConflictNode.cloneWith(target, { doNothing: true })
+    return update([{ column: scope.column(reported), value: id }], [eb.not(exists)])
   }
   // first, because AND evaluates nothing after a condition that is false
   const conditions: Array<Expression<SqlBool>> = [exists]
@@ -205,32 +207,20 @@ const COMMENT = /\/\*|\*\//
  * derived from MySQL may only have VALUES().
  */
 function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScope): Sql {
-  const { key, identity, written, condition } = conflict
+  const { key, reported, written, condition } = conflict
   const { column, qualified: stored } = scope
   const alias = unlike([table.name], 'given')
   const usesAlias = table.traits?.upsert !== 'values' && ![...key, ...written].some(({ name }) => COMMENT.test(name))
   const given = (each: Column): Sql => usesAlias
     ? sql`/*!80019 ${reference(each.name, alias)} */ /*M!100700 values(${column(each)}) */`
     : sql`values(${column(each)})`
-  // MySQL refuses to set the number of a row in the statement that has numbered another one
-  const isPlain = ({ generated, autoIncrement, onUpdate }: Column): boolean =>
-    !generated && !autoIncrement && onUpdate !== true
-  // both servers corrupt a value outside of the row that one statement assigns twice
-  const isShort = (column: Column): boolean => isPlain(column) && !LONG.test(column.declaration)
-  const others = baseTable(table).columnList
-  const guardColumn =
-    identity ??
-    key.find(isPlain) ??
-    written.find(isShort) ??
-    others.find(isShort) ??
-    key.find(({ generated }) => !generated) ??
-    (others.find(isPlain) ?? others.find(({ generated }) => !generated) as Column)
+  const guardColumn = reported ?? findGuardColumn(table, conflict)
   const conditions = key.map((column): Expression<unknown> => sql`${stored(column)} = ${given(column)}`)
   if (condition !== undefined) conditions.push(compileStored(condition, scope))
   const same = sql.join(conditions, sql` and `)
   // last_insert_id() only reports the number; a negative one would be out of range as a value
   const value =
-    identity === undefined
+    reported === undefined
       ? stored(guardColumn)
       : sql`if(last_insert_id(${stored(guardColumn)}) = 0, ${stored(guardColumn)}, ${stored(guardColumn)})`
   const guard = {
@@ -239,6 +229,22 @@ function onDuplicateKey (table: Table, conflict: BatchConflict, scope: TableScop
   }
   const row = usesAlias ? sql`/*!80019 as ${sql.id(alias)} */ ` : sql``
   return sql`${row}${expression(OnDuplicateKeyNode.create(toUpdates([guard, ...changesOf(conflict, scope, given)])))}`
+}
+
+/**
+ * The guard assigns a column to itself. A later assignment may write that again, which corrupts a value outside of the
+ * row on both servers: so a short column, if there is one, and first one of the key, which most upserts do not write.
+ */
+function findGuardColumn (table: Table, { key, written }: BatchConflict): Column {
+  const all = baseTable(table).columnList
+  const isAssignable = ({ generated }: Column): boolean => !generated
+  // MySQL refuses to set the number of a row in the statement that has numbered another one, and a column that is set
+  // to itself does not get the time of the update
+  const isPlain = (column: Column): boolean =>
+    isAssignable(column) && !column.autoIncrement && column.onUpdate !== true
+  const isShort = (column: Column): boolean => isPlain(column) && !LONG.test(column.declaration)
+  return [...key, ...written, ...all].find(isShort) ??
+    key.find(isAssignable) ?? all.find(isPlain) ?? all.find(isAssignable) as Column
 }
 
 const NONE: readonly Column[] = []

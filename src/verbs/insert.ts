@@ -4,16 +4,16 @@ import { TRAITS } from '../catalog/traits.ts'
 import { at, notNullViolation, pointer, unsupported } from '../errors.ts'
 import { withCheck } from '../execute/after-write.ts'
 import { bindMoments, runInsert } from '../execute/execute-insert.ts'
-import { readId } from '../execute/inserted-id.ts'
+import { lookUpNumber } from '../execute/inserted-id.ts'
 import { areTaken, givenKeys, keyChanged, readRows, type Runner } from '../execute/runner.ts'
 import { findDefaulted, refuseNulls } from '../plan/assignments.ts'
 import { knownKey, withInsertKey, sortByKey } from '../plan/insert-key.ts'
 import { planInsert, planReadRows, type ReadRows, type Terms } from '../plan/inserted-rows.ts'
 import { planReturnedMembers } from '../plan/members.ts'
-import type { InsertPlan, PlannedRow, Returned } from '../plan/plan.ts'
+import type { InsertPlan, PlannedRow, Returned, UpsertPlan } from '../plan/plan.ts'
 import { restrictInsert } from '../plan/row-rules.ts'
 import type { PlanLimits } from '../plan/limits.ts'
-import { factsOf, findWrites, NO_WRITES, waysOf } from '../plan/writes.ts'
+import { decisionsOf, factsOf, findDecisions, NO_DECISIONS } from '../plan/writes.ts'
 import type { ResponseSink } from '../response/response-sink.ts'
 import { finishWrite, numberOf, type Result, type RowCounts } from '../response/result.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
@@ -63,12 +63,12 @@ function complete (planned: InsertPlan): InsertPlan {
   const { rows, isList, conflict, afterWrite } = restricted
   // one plain row needs no decision
   const isPlain = !isList && conflict === undefined && afterWrite === undefined
-  const writes = isPlain ? NO_WRITES : findWrites(restricted)
+  const decisions = isPlain ? NO_DECISIONS : findDecisions(restricted)
   const isSorted = conflict !== undefined &&
-    waysOf({ writes }, rows).every(({ keepsOrder }) => keepsOrder === undefined)
+    decisionsOf({ decisions }, rows).every(({ whyInOrder }) => whyInOrder === undefined)
   const plan = Object.freeze({
     ...restricted,
-    writes,
+    decisions,
     rows: isSorted ? sortByKey(rows, conflict.key) : rows,
     ...(isIdMoment(restricted) && { inTransaction: true as const })
   })
@@ -119,7 +119,7 @@ type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: 
 /** @throws NOT_SUPPORTED if a trigger has changed the key of a row */
 async function insertReturning (plan: ReturningPlan, runner: Runner, sink: ResponseSink): Promise<Result> {
   const { table, rows, conflict, returning, key, isFoundByNumber = false } = plan
-  const numbered = key.find(({ autoIncrement }) => autoIncrement)
+  const numberColumn = key.find(({ autoIncrement }) => autoIncrement)
   const wasTaken =
     conflict === undefined &&
     factsOf(table).fillsNew &&
@@ -134,14 +134,14 @@ async function insertReturning (plan: ReturningPlan, runner: Runner, sink: Respo
       untouched.add(rows[index] as PlannedRow)
     }
     const [row] = rows as [PlannedRow]
-    if (numbered === undefined || knownKey(plan, row, numbered) !== null) return
-    const read = isFoundByNumber ? await readId({ ...plan, rows }, counts, runner) : undefined
+    if (numberColumn === undefined || knownKey(plan, row, numberColumn) !== null) return
+    const read = isFoundByNumber ? await lookUpNumber({ ...plan as UpsertPlan, rows }, counts, runner) : undefined
     if (read === 'null' && updated > 0) throw keyChanged('/returning')
     const first = read ?? insertId
     if (first === undefined || first === 'null') return
     const step = rows.length > 1 ? await readStep(runner, table) : 1n
     for (const [offset, row] of rows.entries()) {
-      numbers.set(row, numberOf(numbered, offset === 0 ? first : String(BigInt(first) + BigInt(offset) * step)))
+      numbers.set(row, numberOf(numberColumn, offset === 0 ? first : String(BigInt(first) + BigInt(offset) * step)))
     }
   }
   const result = await runInsert({ plan, runner, onBatch })

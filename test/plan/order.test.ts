@@ -6,7 +6,7 @@ import { createPlan } from '../../src/verbs/index.ts'
 import { findPageKey, planOrder } from '../../src/plan/order.ts'
 import { sortByKey } from '../../src/plan/insert-key.ts'
 import type { Conflict, PlannedRow, SelectPlan } from '../../src/plan/plan.ts'
-import { findWrites } from '../../src/plan/writes.ts'
+import { findDecisions } from '../../src/plan/writes.ts'
 import type { Parameter } from '../../src/types/column-type.ts'
 import { conditionText, orderText } from '../support/condition-text.ts'
 import '../support/seed.ts'
@@ -274,8 +274,8 @@ t.test('rows are only sorted if their order makes no difference', async (t) => {
   ]
   const conflict = (set: Conflict['set']): Conflict => ({ key: [key], set })
   const isAnyOrder = (rows: readonly PlannedRow[], conflict: Conflict, table: Table): boolean => [
-    ...findWrites({ table, conflict, rows }).values()
-  ].every(({ keepsOrder }) => keepsOrder === undefined)
+    ...findDecisions({ table, conflict, rows }).values()
+  ].every(({ whyInOrder }) => whyInOrder === undefined)
   t.notOk(isAnyOrder(rows, conflict({ kind: 'given' }), table), 'a row writes a column of another key')
   t.ok(isAnyOrder(rows.slice(0, 1), conflict({ kind: 'given' }), table))
   t.ok(isAnyOrder(rows, conflict({ kind: 'columns', columns: [v] }), table))

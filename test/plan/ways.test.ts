@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { createDocument, FILE } from '../../build/writes-doc.ts'
 import type { Body } from '../../schemas/body.ts'
 import { alone, type Table } from '../../src/catalog/catalog.ts'
-import type { InsertPlan } from '../../src/plan/plan.ts'
-import { knownWays, wayOf } from '../../src/plan/writes.ts'
+import type { InsertPlan, PlannedRow } from '../../src/plan/plan.ts'
+import { knownDecisions, wayOf } from '../../src/plan/writes.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
@@ -31,7 +31,7 @@ t.test('the document of the writes is what npm run docs writes', async (t) => {
 t.test('requests of one form share the decision, whatever their values; a NULL is asked for each row', async (t) => {
   const table = createTable()
   const plans = [1, null].map((value) => planOf(table, [{ id: 1, column_0: value }]))
-  t.equal(...plans.map(({ writes }) => writes.values().next().value) as [unknown, unknown])
+  t.equal(...plans.map(({ decisions }) => decisions.values().next().value) as [unknown, unknown])
   t.same(plans.map((plan) => plan.rows.map((row) => wayOf(plan, row).way)), [['guarded'], ['look-up']])
 })
 
@@ -50,7 +50,7 @@ t.test('a grant shares the decisions of the table without the values of its rule
       unchecked: []
     }
   })
-  const [one, two] = [granted(), granted()].map((table) => planOf(table, { id: 1 }).writes.values().next().value)
+  const [one, two] = [granted(), granted()].map((table) => planOf(table, { id: 1 }).decisions.values().next().value)
   t.ok(one !== undefined && one === two)
 })
 
@@ -74,9 +74,12 @@ t.test('no form of a request gets the decision of another', async (t) => {
   ]
   for (const set of sets) {
     const decided = lists.map((columns) => {
-      const [writes] = planOf(table, { id: 1, ...Object.fromEntries(columns.map((name) => [name, 1])) }, set)
-        .writes.values()
-      return [writes?.columns.slice(1).map(({ name }) => name), writes?.written.map(({ name }) => name), writes?.way]
+      const plan = planOf(table, { id: 1, ...Object.fromEntries(columns.map((name) => [name, 1])) }, set)
+      const [decision] = plan.decisions.values()
+      return [
+        decision?.columns.slice(1).map(({ name }) => name), decision?.written.map(({ name }) => name),
+        wayOf(plan, plan.rows[0] as PlannedRow).way
+      ]
     })
     const isUnknown = set !== undefined && !Array.isArray(set) && typeof Object.values(set)[0] === 'object'
     t.same(decided, lists.map((columns) => [
@@ -88,12 +91,12 @@ t.test('no form of a request gets the decision of another', async (t) => {
 
 t.test('the decisions that are kept have a limit, whatever columns clients name', async (t) => {
   const table = createTable(200)
-  const before = knownWays.bytes
+  const before = knownDecisions.bytes
   for (let count = 0; count < 1000; count++) {
     const columns = Array.from({ length: 10 }, (_, bit) => bit).filter((bit) => (count >> bit & 1) === 1)
     planOf(table, { id: 1, ...Object.fromEntries(columns.map((index) => [`column_${index}`, 1])) })
   }
-  t.ok(knownWays.bytes - before < 200_000, `one table: ${knownWays.bytes - before} bytes`)
+  t.ok(knownDecisions.bytes - before < 200_000, `one table: ${knownDecisions.bytes - before} bytes`)
   for (let tables = 0; tables < 60; tables++) {
     const other = createTable(13)
     for (let count = 0; count < 100; count++) {
@@ -105,5 +108,5 @@ t.test('the decisions that are kept have a limit, whatever columns clients name'
       })
     }
   }
-  t.ok(knownWays.bytes <= 4 * 1024 * 1024, `many tables: ${knownWays.bytes} bytes`)
+  t.ok(knownDecisions.bytes <= 4 * 1024 * 1024, `many tables: ${knownDecisions.bytes} bytes`)
 })

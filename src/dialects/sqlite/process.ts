@@ -52,7 +52,7 @@ class Connection {
 
   #encoding: Encoding | undefined
   /** The argument of the last call of EXISTS, if the running statement has called it. */
-  #existing: DriverValue | null | undefined
+  #existingId: DriverValue | null | undefined
 
   readonly isReadOnly: boolean
 
@@ -69,7 +69,7 @@ class Connection {
     database.function(FILE, { directOnly: true }, () => file)
     this.isReadOnly = isReadOnly
     database.function(EXISTS, { directOnly: true, useBigIntArguments: true }, (id) => {
-      this.#existing = id as DriverValue | null
+      this.#existingId = id as DriverValue | null
       return 1
     })
   }
@@ -160,14 +160,14 @@ class Connection {
     const untouched: number[] = []
     this.#prepare('savepoint list').run()
     for (let row = 0; row < count; row++) {
-      this.#existing = undefined
+      this.#existingId = undefined
       try {
         if (isIdle) this.#prepare('savepoint row').run()
         const result = this.#execute(sql, [...parameters.slice(row * cells, (row + 1) * cells), ...shared])
         const isUntouched = result.changes !== 1n
         if (isIdle) isUntouched ? this.#undo('row') : this.#prepare('release row').run()
         if (isUntouched) untouched.push(row)
-        else if (this.#existing !== undefined) {
+        else if (this.#existingId !== undefined) {
           changes += 2
           duplicates++
         } else {
@@ -185,7 +185,7 @@ class Connection {
       duplicates,
       ...(insertId !== undefined && { insertId }),
       ...(untouched.length > 0 && { untouched }),
-      ...(this.#existing !== undefined && { existing: this.#existing })
+      ...(this.#existingId !== undefined && { existingId: this.#existingId })
     }
   }
 

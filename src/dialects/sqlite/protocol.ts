@@ -93,7 +93,7 @@ export interface Reply {
   /** Rows of a list that were updated. */
   readonly duplicates?: number
   /** The id of the row that the last statement has found; null if it does not report that. */
-  readonly existing?: DriverValue | null
+  readonly existingId?: DriverValue | null
   /** The indexes in a list of rows neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, the rowid of its first row, if it was inserted. */

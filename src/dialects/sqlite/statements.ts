@@ -35,7 +35,7 @@ export async function runSelect (
 export async function runWrite (session: Session, unbound: Statement, begin: boolean): Promise<StatementResult> {
   const statement = { ...unbound, parameters: bindCells(unbound.parameters, systemClock) }
   const { sql, parameters, verb, rows, assigned, isIdle = false } = statement
-  const { changes, duplicates, insertId, untouched, existing } = await session.ask({
+  const { changes, duplicates, insertId, untouched, existingId } = await session.ask({
     kind: 'run',
     sql,
     parameters,
@@ -52,7 +52,7 @@ export async function runWrite (session: Session, unbound: Statement, begin: boo
     duplicates,
     insertId: isCertain ? insertId : undefined,
     untouched,
-    existing
+    existingId
   }
 }
 
