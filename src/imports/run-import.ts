@@ -21,7 +21,6 @@ import {
 import { type Keyed, transactOnce } from '../idempotency/run-once.ts'
 import { findBySteps, stepsOf } from '../json/plain-values.ts'
 import { authorizeAndPlan } from '../pipeline.ts'
-import { planConflict } from '../plan/inserted-rows.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import { requireUndoable, mayMoveNew } from '../plan/write-options.ts'
@@ -102,24 +101,17 @@ export class Import {
     try {
       this.#columnsOf(this.#table, parser)
     } catch {
-      this.#header = this.#checkTerms().catch((refusal: unknown) => {
+      this.#header = this.#planNoRows().catch((refusal: unknown) => {
         this.fail(refusal)
         return refusal
       })
     }
   }
 
-  /**
-   * Checks the header and the key of a conflict, as the plan of a batch does. @throws PERMISSION_DENIED,
-   * TABLE_NOT_FOUND, COLUMN_NOT_FOUND, COLUMN_NOT_WRITABLE, INVALID_BODY
-   */
-  async #checkTerms (): Promise<void> {
-    const { access, limits, options: { onConflict } } = this.#request
-    const parser = this.#parser
-    await authorizeAndPlan(access, { body: bodyOf([], onConflict), limits }, ({ table }) => {
-      if (parser instanceof CsvParser) this.#columnsOf(table, parser)
-      if (onConflict !== undefined) planConflict(onConflict, table)
-    })
+  /** What is wrong in the header or the options is refused as it is with rows. @throws ServiceError */
+  async #planNoRows (): Promise<void> {
+    const lines = this.#parser instanceof CsvParser ? [this.#parser.headerLine] : []
+    await this.#plan({ rows: [], lines, first: 0, lastLine: 0, size: 0 })
   }
 
   get bytes (): number {
@@ -306,7 +298,7 @@ export class Import {
   }
 
   async #respond (): Promise<string | Buffer> {
-    if (this.#rows === 0) await this.#checkTerms()
+    if (this.#rows === 0) await this.#planNoRows()
     const { inserted, updated, unchanged } = this.#counts
     const members = `"inserted":${inserted},"updated":${updated},"unchanged":${unchanged}`
     return finishWrite(this.#request.options.dryRun ? { dryRun: true } : {}, members, undefined)

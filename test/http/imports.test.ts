@@ -261,6 +261,18 @@ await test('a body without rows is refused for its header and its options as one
       t.match(alone, { status: 400, json: { error } }, `${header}${query}${more} ${alone.text}`)
     }
   }
+  for (const query of ['', '?transaction=batch', '?onConflict=sku']) {
+    t.match(await load(service, 'items', 'stock\n', { query }), {
+      status: 400,
+      json: {
+        error: {
+          code: 'MISSING_COLUMN',
+          message: 'The header is missing columns that have no default: "sku"',
+          details: [{ path: '/data/0/sku', line: 1 }]
+        }
+      }
+    }, 'a column that each row needs')
+  }
   t.match(await load(service, 'items', '', { type: NDJSON, query: '?onConflict=nope' }), { status: 400 })
   t.match(await load(service, 'items', 'sku\n', { query: '?onConflict=sku&set=price' }), {
     status: 200, json: { data: { inserted: 0, updated: 0, unchanged: 0 } }
