@@ -8,12 +8,18 @@ import { type Schema, type Service, sharedOnEachEngine } from '../support/servic
 
 const schema: Schema = (engine) => [
   'create table regions (id int not null primary key, label varchar(20) not null, area decimal(12,3) not null)',
-  `create table lands (id int not null primary key, region_id int null, code varchar(4) not null${engine === 'sqlite' ? ' collate nocase' : ''}, area bigint not null, foreign key (region_id) references regions (id))`,
-  `create table customers (id int not null primary key, land_id int null, tenant varchar(4) not null, credit decimal(20,2) not null, rate double not null, born date not null, v1 int not null, secret int not null, mood ${engine === 'sqlite' ? 'varchar(5)' : "enum('good','bad')"} not null, note json null, foreign key (land_id) references lands (id))`,
-  'create table orders (id int not null primary key, customer_id int null, credit int not null, foreign key ' +
-    '(customer_id) references customers (id))',
-  'create table plain (id int not null primary key, other_id int null, foreign key (other_id) ' +
-    'references customers (id))',
+  `create table lands (
+    id int not null primary key, region_id int null, code varchar(4) not null, area bigint not null,
+    foreign key (region_id) references regions (id))`,
+  `create table customers (
+    id int not null primary key, land_id int null, tenant varchar(4) not null, credit decimal(20,2) not null,
+    rate double not null, born date not null, v1 int not null, secret int not null,
+    mood ${engine === 'sqlite' ? 'varchar(5)' : "enum('good','bad')"} not null, note json null,
+    foreign key (land_id) references lands (id))`,
+  `create table orders (id int not null primary key, customer_id int null, credit int not null,
+    foreign key (customer_id) references customers (id))`,
+  `create table plain (id int not null primary key, other_id int null,
+    foreign key (other_id) references customers (id))`,
   "insert into regions values (1, 'north', 10.125), (2, 'south', 20.250)",
   "insert into lands values (1, 1, 'DE', 9007199254740993), (2, 2, 'CH', 5), (3, 1, 'de2', 7), (4, null, 'XX', 9)",
   "insert into customers values (1, 1, 'a', 100.10, 0.5, '2000-01-31', 3, 11, 'good', null), (2, 2, 'a', 200.20, " +
@@ -241,8 +247,7 @@ await test('having, orders, pages, filters of aggregates and named values go wit
   }
 })
 
-await test('rows that the grant does not see count as not there, and nothing ' +
-  'tells what is in them', async (t, service) => {
+await test('rows that the grant does not see count as not there', async (t, service) => {
   const aggregates = {
     n,
     c: { $count: of('id') },
@@ -252,8 +257,9 @@ await test('rows that the grant does not see count as not there, and nothing ' +
     area: { $max: of({ land: 'area' }) }
   }
   const body = { aggregates, include: throughLand }
-  const seen = await rowsOf(service, body, { token: 'acme' })
-  t.strictSame(seen, [{ n: 10, c: 6, d: 4, credit: '507.50', last: '1990-05-05', area: 9007199254740992 }])
+  t.strictSame(await rowsOf(service, body, { token: 'acme' }), [
+    { n: 10, c: 6, d: 4, credit: '507.50', last: '1990-05-05', area: 9007199254740992 }
+  ])
   t.strictSame(await rowsOf(
     service,
     {
@@ -270,55 +276,6 @@ await test('rows that the grant does not see count as not there, and nothing ' +
     orderBy: 'region'
   }, { token: 'north' }), [{ code: null, n: 5, region: 0 }, { code: 'DE', n: 5, region: 5 }],
   'hidden in between: what is behind is not there either')
-  const before = await service.post('orders', { verb: 'select', ...body }, { token: 'acme' })
-  await service.sql(
-    "update customers set credit = 5, v1 = 77, born = '1900-01-01', land_id = 2, secret = 4 where id = 3"
-  )
-  t.equal((await service.post('orders', { verb: 'select', ...body }, { token: 'acme' })).text.replace(
-    /"requestId":"[^"]*"/, ''
-  ), before.text.replace(/"requestId":"[^"]*"/, ''), 'whatever hidden rows hold')
-})
-
-await test('they are streamed, take values of earlier operations, and are read by QUERY', async (t, service) => {
-  const body = {
-    groupBy: [{ region: of({ land: { region: 'label' } }) }],
-    aggregates: { c: { $count: of('id') } },
-    include: throughRegion,
-    orderBy: 'region'
-  }
-  const ask = async (accept: string, method: 'POST' | 'QUERY' = 'POST') => {
-    const { statusCode, body: text } = await service.server.app.inject({
-      method: method as 'POST',
-      url: '/api/shop/orders',
-      headers: {
-        authorization: 'Bearer test-token-that-may-do-everything-0123456789', 'content-type': 'application/json', accept
-      },
-      payload: JSON.stringify({ ...method === 'POST' && { verb: 'select' }, ...body })
-    })
-    return { statusCode, text }
-  }
-  t.same(await ask('application/x-ndjson'), {
-    statusCode: 200, text: '{"region":null,"c":2}\n{"region":"north","c":5}\n{"region":"south","c":1}\n'
-  })
-  t.same(await ask('text/csv'), { statusCode: 200, text: 'region,c\r\n,2\r\nnorth,5\r\nsouth,1\r\n' })
-  const { json, status } = await service.operate([
-    { table: 'customers', verb: 'select', columns: ['id'], filters: { id: 1 } },
-    {
-      table: 'orders',
-      verb: 'select',
-      aggregates: {
-        c: { $count: of('id') },
-        area: { $sum: of({ land: 'area' }), filters: { customer_id: { $ref: '/0/rows/0/id' } } }
-      },
-      include: {
-        customer: {
-          table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } }, include: { land: { table: 'lands' } }
-        }
-      }
-    }
-  ])
-  t.equal(status, 200)
-  t.strictSame(json.data.results[1].rows, [{ c: 3, area: '27021597764222979' }])
 })
 
 await test('whatever is in hidden rows and columns, every answer has the same bytes', async (t, service) => {

@@ -63,68 +63,9 @@ await test('a body that does not fit its table is rejected and changes nothing',
   for (const [table, bodies] of badValuesByTable) await refuseAll(t, service, table, bodies)
 })
 
-await test('the message names the field or column as the client wrote it', async (t, { post }) => {
-  const messages: Array<[body: unknown, message: string]> = [
-    [{ verb: 'select', 'a/b~1': 1 }, '"a/b~1" is not allowed with select; the fields of select are verb, filters, ' +
-      'columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect, include'],
-    [
-      { verb: 'insert', data: {}, filters: {} },
-      '"filters" is not allowed with insert; it is a field of select, update, delete'
-    ],
-    [
-      { verb: 'update', data: { name: 'x' }, filters: { id: 1 }, offset: 1 },
-      '"offset" is not allowed with update; it is a field of select'
-    ],
-    [{ verb: 'select', constructor: 1 }, '"constructor" is not allowed with select; the fields of select are verb, ' +
-      'filters, columns, limit, orderBy, groupBy, aggregates, having, after, offset, total, expect, include'],
-    [{ verb: 'select', limit: null }, '"limit" must be a whole number; leave it out instead of sending null'],
-    [{ verb: 'insert', data: {}, onConflict: null }, '"onConflict" must be an object with "key", a list of column ' +
-      'names without repeats, and optionally "set", such a list or an object of column values; leave it out ' +
-        'instead of sending null'],
-    [{ verb: 'delete', filters: null }, '"filters" must be an object of filters'],
-    [
-      { verb: 'select', filters: { id: { eq: 1 } } }, 'Column "id": operators begin with $: write "$eq" instead of "eq"'
-    ],
-    [
-      { verb: 'delete', filters: { $not: { name: { x: 1, startsWith: 'A' } } } },
-      'Column "name": operators begin with $: write "$startsWith" instead of "startsWith"'
-    ],
-    [{ verb: 'select', filters: { name: { constructor: 1 } } }, 'Column "name": expected a string'],
-    [{ verb: 'update', filters: { id: 1 } }, '"data" is required to update'],
-    [{ verb: 'delete' }, 'delete requires "filters" that restrict the affected rows'],
-    [{ verb: 'select', columns: ['%s/~1'] }, 'Column "%s/~1" does not exist in table "customers"'],
-    [{ verb: 'select', filters: { name: 0 } }, 'Column "name": expected a string'],
-    [{ verb: 'select', orderBy: 'id; drop' }, '"orderBy" must contain terms of the form "<column> [ASC|DESC [NULLS ' +
-      'FIRST|LAST]]" separated by commas, not "id; drop"']
-  ]
-  for (const [body, message] of messages) t.equal((await post('customers', body)).json.error.message, message)
-})
-
-await test('messages name the table, the numbers, the place and the cause', async (t, { post, operate, engine }) => {
+await test('messages name the table, the place and the cause', async (t, { post, operate, engine }) => {
   const messageOf = async (body: unknown, table = 'bills'): Promise<string> =>
     (await post(table, body)).json.error.message
-  const remove = (filters: object, expect: unknown) => messageOf({ verb: 'delete', filters, expect })
-  t.equal(
-    await remove({ id: 9 }, 1),
-    '"expect" does not hold: there are 0 rows in "bills" for these filters, and 1 is expected'
-  )
-  t.equal(
-    await remove({ tenant: 1 }, { $gte: 5 }),
-    '"expect" does not hold: there are 2 rows in "bills" for these filters, and at least 5 are expected'
-  )
-  t.equal(
-    await remove({ tenant: 1 }, { $lte: 1 }),
-    '"expect" does not hold: there is more than 1 row in "bills" for these filters, and at most 1 is expected'
-  )
-  t.equal(
-    await remove({ tenant: 1 }, { $gt: 2, $lt: 5 }),
-    '"expect" does not hold: there are 2 rows in "bills" for these filters, and 3 to 4 are expected'
-  )
-  t.match(await remove({ tenant: 1 }, { $gt: 5, $lt: 5 }), /, and no number is within its bounds$/)
-  t.match((await operate([{ table: 'bills', verb: 'select', filters: { id: 9 }, expect: 1 }])).json.error, {
-    message: /0 rows in "bills" .* 1 is expected/, details: [{ path: '/operations/0/expect' }]
-  })
-
   for (const body of ['', ' \n ']) t.equal(await messageOf(body), 'The body is not valid JSON: the body is empty')
   t.equal(
     await messageOf('{"verb": "select",\n  "limit": 1,\n}'), 'The body is not valid JSON: error at line 3 column 1'
@@ -133,11 +74,7 @@ await test('messages name the table, the numbers, the place and the cause', asyn
   t.equal(await messageOf('{"verb": "select"'), 'The body is not valid JSON: error at line 1 column 18')
   t.match(await messageOf('['.repeat(100_000)), /cannot be parsed/)
 
-  for (const columns of ['*', ['id', '*']]) {
-    t.match(await messageOf({ verb: 'select', columns }), /[;:] leave (it|out "columns") (out )?for all columns$/)
-  }
-  t.notMatch(await messageOf({ verb: 'select', orderBy: '*' }), /leave/)
-
+  t.match(await messageOf({ verb: 'select', columns: ['id', '*'] }), /: leave out "columns" for all columns$/)
   t.match(await messageOf({ verb: 'select', after: null }, 'keyless'), /^table "keyless" has no primary key/)
   if (engine !== 'sqlite') {
     const cause = 'the engine of table "plain" has no transactions, so that nothing can be undone'
@@ -184,9 +121,9 @@ await test('a key with an escape is stored as it is, whatever other clients have
     for (const [more, number] of [[first, '2'], [second, '12345678901234567']] as const) {
       t.match(await service.post('documents', insert(more, `{"id":1,"${poison}":${number}}`)), { status: 200 })
       t.match(await service.post('documents', insert(more + 1, `{"id":1,"${key}":${number}}`)), { status: 200 })
-      const [{ text: stored }] = await service.sql(
-        `select ${service.engine === 'sqlite' ? 'value' : 'cast(value as char)'} as text from documents where id = ${more + 1}`
-      ) as [{ text: string }]
+      const [{ text: stored }] = await service.sql(`select cast(value as ${
+        service.engine === 'sqlite' ? 'text' : 'char'
+      }) as text from documents where id = ${more + 1}`) as [{ text: string }]
       t.same(Object.keys(parseSafely(stored, Number) as object).sort(), ['id', name].sort(), `${key} after ${poison}`)
     }
   }

@@ -2,19 +2,10 @@
 import t from 'tap'
 import type { AddressInfo } from 'node:net'
 import { createClient, RowQueryError } from '../../src/client/index.ts'
+import { countItems, itemsOf } from '../support/load.ts'
 import { sharedOnEachEngine, TOKEN, type Service } from '../support/service.ts'
 
-const schema = {
-  mysql: [
-    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, n bigint) engine=innodb',
-    "insert into items (sku) values ('old')"
-  ],
-  sqlite: [
-    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n bigint)',
-    "insert into items (sku) values ('old')"
-  ]
-}
-const test = sharedOnEachEngine(t, { schema })
+const test = sharedOnEachEngine(t, { schema: itemsOf('n bigint') })
 
 async function connect ({ server: { app } }: Service) {
   if (!app.server.listening) await app.listen({ host: '127.0.0.1', port: 0 })
@@ -64,7 +55,7 @@ await test('a refusal says what is committed, and the source is left', async (t,
   })
   await new Promise((resolve) => setImmediate(resolve))
   t.ok(isClosed, 'the source was left')
-  t.equal((await service.sql('select sku from items')).length, 1001)
+  t.equal(await countItems(service), 1001)
 })
 
 await test('what the source throws is the error, and nothing is written', async (t, service) => {
@@ -75,5 +66,5 @@ await test('what the source throws is the error, and nothing is written', async 
   }
   await t.rejects(db.load('items', failing()), { message: 'of the app' })
   await t.rejects(db.load('items', [{ sku: 'x', n: Number.NaN }]), { code: 'INVALID_BODY' })
-  t.equal((await service.sql('select sku from items')).length, 1)
+  t.equal(await countItems(service), 1)
 })

@@ -17,17 +17,17 @@ const partsOf = (name: string, end = ''): string[] => [
   `insert into ${name} values ${rows}`
 ]
 
-const self = (engine: EngineName, action: string) => engine === 'sqlite'
-  ? `parent int null references NAME (id) on delete ${action}`
-  : `parent int null, foreign key (parent) references NAME (id) on delete ${action}`
+const self = (name: string, action: string): string =>
+  `parent int null, foreign key (parent) references ${name} (id) on delete ${action}`
 
 const selves = (engine: EngineName): string[] => [
-  ...[['cascades', 'cascade'], ['nulls', 'set null']].flatMap(([name, action]) => [
-    `create table ${name} (id int not null primary key, v varchar(9), ${self(engine, action as string).replace('NAME', name as string)})`,
+  ...[['cascades', 'cascade'], ['nulls', 'set null']].flatMap(([name = '', action = '']) => [
+    `create table ${name} (id int not null primary key, v varchar(9), ${self(name, action)})`,
     `insert into ${name} values (1, 'a', null), (2, 'a', 1), (3, 'a', 1), (4, 'b', null)`
   ]),
   'create table teams (id int not null primary key, head int null)',
-  `create table members (id int not null primary key, team int null, ${engine === 'sqlite' ? 'constraint of_team ' : ''}foreign key (team) references teams (id) on delete cascade)`,
+  `create table members (id int not null primary key, team int null,
+    foreign key (team) references teams (id) on delete cascade)`,
   ...engine === 'sqlite' ? [] : ['alter table teams add foreign key (head) references members (id) on delete cascade'],
   'insert into teams values (1, null)', 'insert into members values (1, 1)', 'insert into teams values (2, 1)'
 ]
@@ -35,7 +35,7 @@ const selves = (engine: EngineName): string[] => [
 /** The last tables have no transactions. */
 const schema: Schema = (engine) => [
   ...partsOf('parts'),
-  `create table tree (id int not null primary key, ${self(engine, 'cascade').replace('NAME', 'tree')})`,
+  `create table tree (id int not null primary key, ${self('tree', 'cascade')})`,
   'insert into tree values (1, null), (2, 1), (3, 2)',
   ...selves(engine),
   ...engine === 'sqlite' ? [] : enginesOf(engine).flatMap((name) => partsOf(name, ` engine = ${name}`))
@@ -109,14 +109,24 @@ await test('rows that have the values already match as well', async (t, { post }
   isRefusal(t, await post('parts', { ...update, expect: 0 }), { status: 412, code: 'EXPECTATION_FAILED', why: 'none' })
 })
 
-await test('the message tells how many rows there are, and does not count beyond the bound', async (t, { post }) => {
-  const messageFor = async (filters: object, expect: unknown) =>
-    (await post('parts', { verb: 'delete', filters, expect })).json.error.message
+await test('the message tells how many rows there are, and does not count beyond the bound', async (
+  t, { post, operate }
+) => {
+  const counted = (there: string, expected: string): string =>
+    `"expect" does not hold: there ${there} in "parts" for these filters, and ${expected}`
   for (const [filters, expect, message] of [
-    [{ id: 1 }, 2, 'there is 1 row'], [{ id: { $lt: 3 } }, 5, /there are \d rows/], [
-      { kind: 1 }, 1, 'there is more than 1 row'
-    ], [{ kind: 1 }, 3, 'there are more than 3 rows'], [{ id: 1 }, 0, 'there are more than 0 rows']
-  ] as const) t.match(await messageFor(filters, expect), message)
+    [{ id: 99 }, 1, counted('are 0 rows', '1 is expected')],
+    [{ id: 1 }, 2, counted('is 1 row', '2 are expected')],
+    [{ id: [1, 2] }, { $gte: 5 }, counted('are 2 rows', 'at least 5 are expected')],
+    [{ kind: 1 }, { $lte: 1 }, counted('is more than 1 row', 'at most 1 is expected')],
+    [{ kind: 1 }, 3, counted('are more than 3 rows', '3 are expected')],
+    [{ id: [1, 2] }, { $gt: 2, $lt: 5 }, counted('are 2 rows', '3 to 4 are expected')],
+    [{ id: 1 }, 0, counted('are more than 0 rows', '0 are expected')],
+    [{ id: 1 }, { $gt: 5, $lt: 5 }, counted('is 1 row', 'no number is within its bounds')]
+  ] as const) t.equal((await post('parts', { verb: 'delete', filters, expect })).json.error.message, message)
+  t.match((await operate([{ table: 'parts', verb: 'select', filters: { id: 99 }, expect: 1 }])).json.error, {
+    message: counted('are 0 rows', '1 is expected'), details: [{ path: '/operations/0/expect' }]
+  })
 })
 
 await test('a delete is done if the number of rows that it matches is as expected, else ' +

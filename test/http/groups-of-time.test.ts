@@ -1,21 +1,21 @@
 /** Groups by parts of time (`{"month": {"$month": "created_at"}}`), and filters of an aggregate. */
 import t from 'tap'
 import { useEachEngine } from '../support/rotation.ts'
-import { type Schema, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { type Service, sharedOnEachEngine } from '../support/service.ts'
 
 useEachEngine(t)
 
-const COLUMNS = 'id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null, ' +
-  'status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null, t time ' +
-    'null, y year null'
-const schema: Schema = { mysql: [`create table sales (${COLUMNS})`], sqlite: [`create table sales (${COLUMNS})`] }
+const schema = () => [`create table sales (
+  id int not null primary key, d date null, dt datetime(3) null, ts timestamp null, v0 datetime null,
+  status varchar(10) null, total decimal(10,2) null, ratio double null, n int null, word varchar(10) null)`]
 
 /** The week by ISO 8601, computed from the Thursday of the week. */
 function isoWeek (day: string): string {
   const date = new Date(`${day}T00:00:00Z`)
   const thursday = new Date(date.getTime() + (3 - (date.getUTCDay() + 6) % 7) * 86_400_000)
   const first = Date.UTC(thursday.getUTCFullYear(), 0, 1)
-  return `${thursday.getUTCFullYear()}-W${String(1 + Math.floor((thursday.getTime() - first) / (7 * 86_400_000))).padStart(2, '0')}`
+  const week = 1 + Math.floor((thursday.getTime() - first) / (7 * 86_400_000))
+  return `${thursday.getUTCFullYear()}-W${String(week).padStart(2, '0')}`
 }
 
 const groupsOf = async ({ post }: Pick<Service, 'post'>, body: object): Promise<Array<Record<string, unknown>>> => {
@@ -126,14 +126,8 @@ await test('weeks of 20 years of days are those of ISO 8601, and NULL is a group
   for (const day of days) expected.set(isoWeek(day), (expected.get(isoWeek(day)) as number) + 1)
   const wanted = [[null, 1], ['0001-W01', 1], ...[...expected].sort(([a], [b]) => a < b ? -1 : 1), ['9999-W52', 1]]
   for (const column of ['d', 'dt']) {
-    const rows = [
-      ...await groupsOf(service, {
-        groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week'
-      }),
-      ...await groupsOf(service, {
-        groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week', offset: 1000
-      })
-    ]
+    const weeks = { groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week' }
+    const rows = [...await groupsOf(service, weeks), ...await groupsOf(service, { ...weeks, offset: 1000 })]
     t.same(rows.map(({ week, n }) => [week, n]), wanted, column)
   }
 })

@@ -4,25 +4,15 @@
  */
 import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
-import { CSV, lines, load } from '../support/load.ts'
+import { countItems as count, CSV, itemsOf, lines, load } from '../support/load.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
-import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-const schema = {
-  mysql: [
-    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, n int) engine=innodb',
-    "insert into items (sku) values ('old')"
-  ],
-  sqlite: [
-    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique, n int)',
-    "insert into items (sku) values ('old')"
-  ]
-}
+const schema = itemsOf('n int')
 const servers = ['mariadb', 'mysql'] as const
 const BATCH = '?transaction=batch'
 
-const count = async ({ sql }: Service): Promise<number> => Number((await sql('select count(*) as n from items'))[0].n)
 const INSERT = /^insert into `items`/
 
 const test = sharedOnEachEngine(t, { schema, options: { requestLog: false } })
@@ -137,19 +127,9 @@ await test('an import has a line in the log at its end, without a request log to
   }])
   await load(service, 'items', 'sku\nc\nold\n')
   t.match(read(), [{ level: 30, msg: 'import', status: 409, code: 'UNIQUE_VIOLATION', rows: undefined, bytes: 10 }])
-  await service.server.app.inject({
-    method: 'POST',
-    url: '/api/shop/items',
-    headers: { authorization: 'Bearer nobody-0123456789', 'content-type': CSV },
-    payload: 'sku\na\n'
-  })
+  await load(service, 'items', 'sku\na\n', { token: 'nobody-0123456789' })
   await service.post('items', { verb: 'select', limit: 1 })
   t.same(read(), [], 'other requests have none')
-  await service.server.app.inject({
-    method: 'POST',
-    url: '/api/shop/items',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: CSV },
-    payload: '{"verb":"select"}'
-  })
+  await service.post('items', { verb: 'select' }, { headers: { accept: CSV } })
   t.match(read(), [{ msg: 'stream', verb: 'select', rows: Number, complete: true }])
 })

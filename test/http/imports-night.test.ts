@@ -9,27 +9,16 @@ import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
-import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { listen, readAnswers } from '../support/wire.ts'
-import { lines, load } from '../support/load.ts'
+import { countItems as count, itemsOf, lines, load } from '../support/load.ts'
 import { until } from '../support/until.ts'
 
-const schema = {
-  mysql: [
-    'create table items (id int auto_increment primary key, sku varchar(20) not null unique) engine=innodb',
-    "insert into items (sku) values ('old')"
-  ],
-  sqlite: [
-    'create table items (id integer primary key autoincrement, sku varchar(20) not null unique)',
-    "insert into items (sku) values ('old')"
-  ]
-}
+const schema = itemsOf('note text')
 const tokens = [
   { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] },
   ...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, sha256: hashToken(name), permissions: ['insert' as const] }))
 ]
-
-const TOKEN = 'test-token-that-may-do-everything-0123456789'
 
 interface Head {
   method?: string, type?: string, path?: string, token?: string, lines?: string[], length?: number | undefined
@@ -45,8 +34,6 @@ const head = (
 
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`
 const END = '0\r\n\r\n'
-
-const count = async ({ sql }: Service): Promise<number> => Number((await sql('select count(*) as n from items'))[0].n)
 
 /** Resolves with what the server has sent when that matches. */
 async function received (socket: Socket, pattern: RegExp): Promise<string> {
@@ -91,7 +78,8 @@ const PYTHON = `
 import http.client, sys
 with open(sys.argv[2], 'rb') as file:
     connection = http.client.HTTPConnection('127.0.0.1', int(sys.argv[1]))
-    connection.request('POST', '/api/shop/items', file, {'Authorization': 'Bearer ' + sys.argv[3], 'Content-Type': 'text/csv'})
+    headers = {'Authorization': 'Bearer ' + sys.argv[3], 'Content-Type': 'text/csv'}
+    connection.request('POST', '/api/shop/items', file, headers)
     print(connection.getresponse().read().decode())
 `
 
@@ -210,12 +198,8 @@ await test('a client that goes away ends its import', async (t, service) => {
   await new Promise((resolve) => setTimeout(resolve, 300))
   socket.destroy()
   // the next import of the caller is accepted when the first one has ended
-  await until('the import has ended', async () => (await service.server.app.inject({
-    method: 'POST',
-    url: '/api/shop/items?dryRun=true',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' },
-    payload: 'sku\nz\n'
-  })).statusCode === 200)
+  await until('the import has ended', async () =>
+    (await load(service, 'items', 'sku\nz\n', { query: '?dryRun=true' })).status === 200)
   t.equal(await count(service), before)
 })
 
@@ -315,15 +299,8 @@ async function startLocked (t: Test, { sql }: Service): Promise<() => Promise<un
   return () => sql('rollback')
 }
 
-const wide = {
-  ...schema,
-  mysql: [
-    'create table items (id int auto_increment primary key, sku varchar(20) not null unique, note text) engine=innodb'
-  ]
-}
-
 await onEachEngine(t, 'streams and imports together have half of the pool', {
-  schema: wide, tokens, database: { pool: { size: 4 } }, only: ['mariadb', 'mysql']
+  schema, tokens, database: { pool: { size: 4 } }, only: ['mariadb', 'mysql']
 }, async (t, service) => {
   const { server: { rows }, engine } = service
   const grant = { permissions: ['select' as const, 'insert' as const] }

@@ -1,7 +1,8 @@
 /** What an export gives, an import takes: the rows of a copy are the same, byte for byte. */
 import t from 'tap'
+import { load } from '../support/load.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { onEachEngine, sharedOnEachEngine, TOKEN, type EngineName } from '../support/service.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 
 const mysqlColumns = 'id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1), b9 ' +
   "bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin " +
@@ -33,50 +34,33 @@ const schema = {
 const test = sharedOnEachEngine(t, { schema })
 
 for (const type of ['text/csv', 'application/x-ndjson']) {
-  await test(`an export goes into an empty copy, and out again: ${type}`, async (t, { server, sql }) => {
-    const send = async (table: string, contentType: string, accept: string, payload: string): Promise<string> =>
-      (await server.app.inject({
-        method: 'POST',
-        url: `/api/shop/${table}`,
-        headers: { authorization: `Bearer ${TOKEN}`, 'content-type': contentType, accept },
-        payload
-      })).body
+  await test(`an export goes into an empty copy, and out again: ${type}`, async (t, service) => {
     // in NDJSON, JSON null and objects of `$` keys have no form of their own
     const filters = type === 'text/csv' ? {} : { id: { $nin: [1, 3, 7] } }
     const read = async (table: string): Promise<string> =>
-      await send(table, 'application/json', type, JSON.stringify({ verb: 'select', orderBy: 'id', filters }))
+      (await service.post(table, { verb: 'select', orderBy: 'id', filters }, { headers: { accept: type } })).text
     const text = await read('source')
-    t.match(JSON.parse(await send('copy', type, '*/*', text)), {
-      success: true, data: { inserted: type === 'text/csv' ? 7 : 4 }
-    })
+    t.match(await load(service, 'copy', text, { type }), { json: { data: { inserted: type === 'text/csv' ? 7 : 4 } } })
     t.equal(await read('copy'), text)
-    const differences = await sql(
+    const differences = await service.sql(
       'select s.id from source s join copy c on s.id = c.id where (s.j is null) <> (c.j is null)'
     )
     t.same(differences, [])
   })
 }
 
-const big = (engine: EngineName): string => engine === 'sqlite'
-  ? 'create table big (id integer primary key, raw blob)'
-  : 'create table big (id int primary key auto_increment, raw longblob)'
-
 await onEachEngine(t, 'a BLOB of megabytes that was exported is imported', {
-  schema: (engine) => [big(engine)], only: await anyEngine(t)
-}, async (t, { engine, server, sql }) => {
+  schema: (engine) => [engine === 'sqlite'
+    ? 'create table big (id integer primary key, raw blob)'
+    : 'create table big (id int primary key auto_increment, raw longblob)'],
+  only: await anyEngine(t)
+}, async (t, service) => {
+  const { engine, post, sql } = service
   await sql(`insert into big values (1, ${engine === 'sqlite' ? 'zeroblob(3500000)' : "repeat('x', 3500000)"})`)
-  const send = async (contentType: string, accept: string, payload: string): Promise<string> =>
-    (await server.app.inject({
-      method: 'POST',
-      url: '/api/shop/big',
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': contentType, accept },
-      payload
-    })).body
   for (const type of ['text/csv', 'application/x-ndjson']) {
-    const exported = await send(
-      'application/json', type, JSON.stringify({ verb: 'select', columns: ['raw'], filters: { id: 1 } })
-    )
-    t.match(JSON.parse(await send(type, '*/*', exported)), { success: true, data: { inserted: 1 } }, type)
+    const select = { verb: 'select', columns: ['raw'], filters: { id: 1 } }
+    const { text } = await post('big', select, { headers: { accept: type } })
+    t.match(await load(service, 'big', text, { type }), { json: { data: { inserted: 1 } } }, type)
   }
   t.equal((await sql('select count(*) as n from big a join big b on a.raw = b.raw where a.id = 1'))[0].n, 3)
 })

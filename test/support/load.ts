@@ -1,6 +1,6 @@
 /** Imports over HTTP. */
 import type { Readable } from 'node:stream'
-import { type Answer, type Service, TOKEN } from './service.ts'
+import { type Answer, type EngineName, type Service, TOKEN } from './service.ts'
 
 export const CSV = 'text/csv'
 export const NDJSON = 'application/x-ndjson'
@@ -18,6 +18,17 @@ export const load = ({ server }: Service, table: string, body: string
     payload: body
   })
     .then(({ statusCode: status, headers, body: text }) => ({ status, headers, text, json: JSON.parse(text) }))
+
+/** A table `items` with numbers of its own, a unique text and further columns, and a row `old`. */
+export const itemsOf = (columns: string) => (engine: EngineName): string[] => [
+  `create table items (
+    id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'int auto_increment primary key'},
+    sku varchar(20) not null unique, ${columns})`,
+  "insert into items (sku) values ('old')"
+]
+
+export const countItems = async ({ sql }: Pick<Service, 'sql'>): Promise<number> =>
+  Number((await sql('select count(*) as n from items'))[0].n)
 
 /** Lines `s0`, `s1` and so on, with a line for a header before them. */
 export const lines = (header: string, count: number, line = (index: number): string | number => `s${index}`): string =>
