@@ -120,10 +120,10 @@ const computesForeignKeys = (plan: Plan): boolean =>
   (plan.verb === 'update' && plan.keyed?.entries.some(({ update }) => computesForeignKeys(update)) === true)
 
 /**
- * A write that refers to no row is refused by the database, often before other reasons; one that refers to a hidden row
- * is refused by the service, after them, and after it has looked for the written row. If only that shows the key, the
- * refused write is run again without foreign keys, checked like any other, and undone: what it is refused for then
- * comes first. Undefined for a plan without such keys.
+ * A write that refers to no row is refused by the database, often before other reasons; one that refers to a row which
+ * the grant does not see is refused by the service, after them, and after it has looked for the written row. If only
+ * that shows the key, the refused write is run again without foreign keys, checked like any other, and undone: what it
+ * is refused for then comes first. Undefined for a plan without such keys.
  */
 export const findRepeat = (tx: Transaction, plan: Plan): Repeat | undefined => computesForeignKeys(plan)
   ? (use) => runWithoutForeignKeys(tx, use, traitsOf(plan.table).defersForeignKeys)
@@ -204,7 +204,7 @@ export function atRow (error: ServiceError, index: number | undefined): ServiceE
 
 /**
  * Called before the insert. Returns a function that checks the row when it has been written, before the next one is,
- * because triggers may number rows in any way, and a later row may hide the foreign key of an earlier one. Finds the
+ * because triggers may number rows in any way, and a later row may overwrite an earlier one. Finds the
  * row by the key of the conflict; without a value for it, it is new.
  */
 export async function watchRow (

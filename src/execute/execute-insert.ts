@@ -16,7 +16,7 @@ import { type Assignment, type Condition, type InsertPlan, isUpsert, type Planne
 import { isPlainRow } from '../plan/write-options.ts'
 import { decisionOf, factsOf, wayOf, whyOneByOne } from '../plan/writes.ts'
 import {
-  addCounts, countsOf, type Result, type RowCounts, type RowOutcome, withoutHidden
+  addCounts, countsOf, hideUnchanged, type Result, type RowCounts, type RowOutcome
 } from '../response/result.ts'
 import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/compile-insert.ts'
 import { hasMoment, type Parameter } from '../types/column-type.ts'
@@ -252,7 +252,7 @@ async function changeRow (batch: UpsertBatch, runner: Runner, condition: Conditi
     if (found !== undefined) insertId = String(found[0])
     else if (key.includes(numberColumn)) insertId = undefined
   }
-  return withoutHidden(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
+  return hideUnchanged(batch, { inserted: 0, updated: update.changed, unchanged: 1 - update.changed, insertId })
 }
 
 function assignmentsOf ({ rows, conflict: { written, assignments } }: UpsertBatch): Assignment[] {

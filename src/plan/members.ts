@@ -226,7 +226,7 @@ function layOut (rows: Rows): Cells {
     links.push(cellsOfLink)
     return cellsOfLink
   }
-  const row = add(columns, 0, members, page?.by === 'position' ? page.hidden : [])
+  const row = add(columns, 0, members, page?.by === 'position' ? page.orderOnly : [])
   return { cells, joined, row, links }
 }
 

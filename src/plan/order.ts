@@ -362,9 +362,9 @@ function planAfter (
   if (order.length > limits.conditions) {
     throw at(['orderBy'], invalidBody(`"orderBy" can have at most ${limits.conditions} columns together with "after"`))
   }
-  const hidden = order.map(({ column }) => column).filter((column) => !columns.includes(column))
+  const orderOnly = order.map(({ column }) => column).filter((column) => !columns.includes(column))
   const nullableKey = key.filter(({ nullable }) => nullable)
-  return { order, page: { by: 'position', after: planPosition(after, order, table), hidden, nullableKey } }
+  return { order, page: { by: 'position', after: planPosition(after, order, table), orderOnly, nullableKey } }
 }
 
 const refuseAfter = (reason: string) =>

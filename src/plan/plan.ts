@@ -321,14 +321,14 @@ export interface MemberIndex {
 
 /**
  * A page of rows. `position`: begins after a position, which has a value for each column of the order; `after` is true
- * for the rows after it, and `hidden` has the columns of the order not in `columns`. `nullableKey`: the columns of a
+ * for the rows after it, and `orderOnly` has the columns of the order not in `columns`. `nullableKey`: the columns of a
  * primary key that can be NULL, on SQLite, and then in several rows. `offset`: skips rows.
  */
 export type Page =
   | {
     readonly by: 'position'
     readonly after: Condition
-    readonly hidden: readonly Column[]
+    readonly orderOnly: readonly Column[]
     readonly nullableKey: readonly Column[]
   }
   | { readonly by: 'offset', readonly offset: number }

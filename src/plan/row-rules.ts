@@ -62,8 +62,8 @@ function withForeignKeyChecks<P extends InsertPlan | UpdatePlan> (
 }
 
 /**
- * For an upsert, where a row that exists may get or keep other values: MySQL looks for their parents first, so that a
- * hidden one must be refused as well.
+ * For an upsert, where a row that exists may get or keep other values: MySQL looks for their parents first, so that one
+ * which the grant does not see must be refused as well.
  */
 function checksOfGiven (plan: InsertPlan | UpdatePlan, { parents, ...granted }: GrantedAccess): ForeignKeyCheck[] {
   if (plan.verb !== 'insert' || plan.conflict === undefined || factsOf(plan.table).altersNew) return []

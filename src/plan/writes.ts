@@ -158,13 +158,11 @@ interface UpsertForm extends Upsert, Pick<WriteDecision, 'columns' | 'written' |
   readonly hasComputedKey: boolean
 }
 
-type Rule = ReasonedWay & { readonly applies: (form: UpsertForm) => boolean }
-
 /**
  * The first that applies decides; without one, the statement is guarded (`decideWay`). The first two say that nothing
  * must be guarded. All others look the row up: their order decides only which reason is told.
  */
-export const UPSERT_RULES: readonly Rule[] = [
+export const UPSERT_RULES: ReadonlyArray<ReasonedWay & { readonly applies: (form: UpsertForm) => boolean }> = [
   {
     way: 'insert',
     why: 'the database numbers the row',

@@ -287,7 +287,7 @@ export class JsonRows implements RowFormat {
     const before = this.#cells.from
     const layout = this.#layout ??= this.layoutOf(this.#cells)
     const start = before === 0 ? from : skipValues(bytes, from, before)
-    // such as that of a hidden column in the order
+    // such as that of a column which only the order has
     const behind = this.columns.length - before - layout.cells.length
     writeBytes(output, layout, bytes, start, to, behind)
   }

@@ -238,8 +238,8 @@ export class ResponseSink implements RowSink {
   }
 
   /** Of the last row, as JSON. @throws UNREADABLE_VALUE; NOT_SUPPORTED if others may have it as well */
-  #position ({ columns, order }: SelectPlan, { hidden, nullableKey }: Extract<Page, { by: 'position' }>): string {
-    const planned = [...columns, ...hidden]
+  #position ({ columns, order }: SelectPlan, { orderOnly, nullableKey }: Extract<Page, { by: 'position' }>): string {
+    const planned = [...columns, ...orderOnly]
     const members = order.map((term) => {
       const index = planned.indexOf(term.column)
       const column = this.#columns[index] as Column

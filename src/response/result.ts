@@ -7,9 +7,15 @@ import type { DriverValue, Value } from '../types/column-type.ts'
 import { ENVELOPE, type ResponseSink } from './response-sink.ts'
 
 /** The outcome of the statement of a plan, and the additional facts of its response. */
-export interface Result extends StatementResult, RowsResult {
+export interface Result extends StatementResult {
   /** For a select with `total`: the number of rows that its condition selects, as digits. */
   readonly total?: string | undefined
+  /** Of an insert. */
+  readonly counts?: RowCounts
+  /** What became of each row, in the order of `data`, if the response says that. */
+  readonly outcomes?: readonly RowOutcome[] | undefined
+  /** As JSON: of the first row of an insert, or of the only row of an upsert. */
+  readonly id?: string
 }
 
 export interface RowCounts {
@@ -36,11 +42,11 @@ export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
   const counts = { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched, existingId }
-  return conflict === undefined ? counts : withoutHidden(batch, counts)
+  return hideUnchanged(batch, counts)
 }
 
 /** Counts unchanged rows as updated if a column is written that the grant does not see. */
-export function withoutHidden ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
+export function hideUnchanged ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
   if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) {
     return counts
   }
@@ -58,15 +64,6 @@ export function addCounts (total: RowCounts | undefined, counts: RowCounts): Row
 }
 
 export type RowOutcome = 'inserted' | 'updated' | 'unchanged'
-
-/** What an insert of rows adds to the outcome of its statements. */
-interface RowsResult {
-  readonly counts?: RowCounts
-  /** What became of each row, in the order of `data`, if the response says that. */
-  readonly outcomes?: readonly RowOutcome[] | undefined
-  /** As JSON: of the first row of an insert, or of the only row of an upsert. */
-  readonly id?: string
-}
 
 /** Numbers of up to so many digits are the same in every type. */
 const SHORT = 15

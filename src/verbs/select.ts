@@ -62,7 +62,7 @@ export function planSelect (body: SelectBody, source: TableSource, given: PlanLi
 
 /**
  * An order by relevance or by an aggregate, which many rows share, is completed by the key, as pages are. Relevance
- * depends on rows that rules hide.
+ * depends on rows outside of the rules.
  */
 function planRowOrder (
   orderBy: NonNullable<SelectBody['orderBy']>,
@@ -102,7 +102,7 @@ export function planStream (
   // a stream does not say where the next page begins
   return Object.freeze({
     ...plan,
-    ...(page !== undefined && { page: page.by === 'position' ? { ...page, hidden: [] } : page })
+    ...(page !== undefined && { page: page.by === 'position' ? { ...page, orderOnly: [] } : page })
   })
 }
 

@@ -53,7 +53,7 @@ const table = tableOf({
 function sinkOf (body: Omit<SelectBody, 'verb'>) {
   const plan: SelectPlan = planSelect({ verb: 'select', ...body }, alone(table), LIMITS)
   const sink = createSink(plan, UNLIMITED, 10_000) as ResponseSink
-  return { sink, columns: [...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []] }
+  return { sink, columns: [...plan.columns, ...plan.page?.by === 'position' ? plan.page.orderOnly : []] }
 }
 
 function take (body: Omit<SelectBody, 'verb'>, bytes: Buffer, end: number): void {

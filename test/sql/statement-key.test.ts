@@ -211,7 +211,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
 function plansOf (plan: Plan): Array<Plan | CountPlan> {
   if (plan.verb !== 'select' || plan.groups !== undefined) return [plan]
   const { table, condition, page } = plan
-  const stream: Plan[] = page?.by === 'position' ? [{ ...plan, page: { ...page, hidden: [] } }] : []
+  const stream: Plan[] = page?.by === 'position' ? [{ ...plan, page: { ...page, orderOnly: [] } }] : []
   return [plan, ...stream, ...[undefined, 5].map((limit): CountPlan => ({ verb: 'count', table, condition, limit }))]
 }
 
@@ -232,7 +232,7 @@ function requireSame (plan: Plan | CountPlan, engine: Engine): void {
   for (const kept of [compilePlan(plan, engine), compilePlan(plan, engine)]) {
     if (kept.sql !== fresh.sql || kept.pieces.join('?') !== fresh.sql) throw new Error(`${kept.sql}\n${fresh.sql}`)
     if (kept.verb === 'select' && plan.verb === 'select' && kept.columns.map(({ name }) => name).join() !== [
-      ...plan.columns, ...plan.page?.by === 'position' ? plan.page.hidden : []
+      ...plan.columns, ...plan.page?.by === 'position' ? plan.page.orderOnly : []
     ].map(({ name }) => name).join()) {
       throw new Error(`the columns of another select: ${kept.columns.map(({ name }) => name).join()}`)
     }

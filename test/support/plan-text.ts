@@ -50,7 +50,7 @@ const rangeText = ({ least, most }: RowRange): string => `${least} to ${most}`
 
 const pageText = (page: Page): string => page.by === 'offset'
   ? `offset ${page.offset}`
-  : `page${whereText(page.after)}${page.hidden.length === 0 ? '' : ` reads ${namesOf(page.hidden)}`}`
+  : `page${whereText(page.after)}${page.orderOnly.length === 0 ? '' : ` reads ${namesOf(page.orderOnly)}`}`
 
 function selectLines (plan: SelectPlan): Array<string | false> {
   const { table, columns, groups, condition, order, limit, read, lock, page, total, expect, members } = plan
