@@ -65,9 +65,8 @@ type StatementRun = Run<{
   readonly stream?: PausableSink | undefined
 }, SessionOwner>
 
-/** A value that a row computes has made the statement fail. */
-const mayBeHidden = (error: MysqlError, statement: Statement): boolean =>
-  statement.secondForm !== undefined &&
+/** A value that a row computes, perhaps one that the statement must not show, may have made it fail. */
+const isOutOfRange = (error: MysqlError, statement: Statement): boolean =>
   (toServiceError(error, statement) as Partial<ServiceError>).code === 'VALUE_OUT_OF_RANGE'
 
 /** Returns the session to its owner. @throws Retryable or StaleCatalog; what the sink throws */
@@ -259,7 +258,7 @@ class Execution {
     // in a transaction the server is not asked, because the ROLLBACK returns the same warning, unless none may follow
     const isAlone = transaction === undefined && this.#before === undefined
     const mayLeaveRest = isAlone && firesTrigger(statement)
-    const maySendAgain = this.#before === undefined && statement.secondForm !== undefined
+    const maySendAgain = this.#secondForm !== undefined
     const mayBeRebuilt = (isAlone || maySendAgain) && changesIfRebuilt(error, statement)
     if (!mayLeaveRest && !mayBeRebuilt && !isRefusedByPlugin(error)) return this.#sendAgainOrGiveBack(error, ok)
     const asked = this.#ask(error, { mayLeaveRest, mayBeRebuilt, maySendAgain })
@@ -269,16 +268,21 @@ class Execution {
     })
   }
 
-  /** The refused statement has changed nothing: a row that it must not show may be the reason. */
-  #sendAgainOrGiveBack (error: MysqlError, ok: OkPacket | undefined): void {
-    const { session, request, request: { statement, stream } } = this.#run
-    const isFirst = this.#before === undefined && this.#stop === undefined && stream === undefined
-    const secondForm = isFirst && this.#failure === undefined && session.open && mayBeHidden(error, statement)
-      ? statement.secondForm?.()
+  /** Another form of the statement, if one may follow. */
+  get #secondForm (): Statement['secondForm'] {
+    const { request: { statement, stream } } = this.#run
+    return this.#before === undefined && this.#stop === undefined && stream === undefined
+      ? statement.secondForm
       : undefined
-    if (secondForm === undefined) return this.#giveBack(error, ok)
+  }
+
+  /** The refused statement has changed nothing. */
+  #sendAgainOrGiveBack (error: MysqlError, ok: OkPacket | undefined): void {
+    const { session, request } = this.#run
+    const secondForm = this.#failure === undefined && session.open ? this.#secondForm : undefined
+    if (secondForm === undefined || !isOutOfRange(error, request.statement)) return this.#giveBack(error, ok)
     session.memory.free()
-    this.#run = { ...this.#run, request: { ...request, statement: secondForm } }
+    this.#run = { ...this.#run, request: { ...request, statement: secondForm() } }
     this.#ended = false
     this.#send()
   }
