@@ -153,7 +153,6 @@ export function unseenTable (
   const seen = [...catalog.tables.values()]
     // First, because there may be thousands. A table of this name has been dropped.
     .filter((table) => table.name !== name && findNearest(name, [table.name]) !== undefined)
-    .filter((table) => permissionsOn(grant, database, table.name).size > 0)
     .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
   return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
 }

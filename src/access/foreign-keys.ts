@@ -55,9 +55,7 @@ function withMessages (error: ServiceError, change: (message: string) => string)
 /** The table as documents show it. */
 function seenTable (name: string, { grant, database, catalog }: Viewer): Table | undefined {
   const table = catalog.tables.get(name)
-  return table === undefined || permissionsOn(grant, database, name).size === 0
-    ? undefined
-    : describeTable(grant, database, catalog, table)
+  return table && describeTable(grant, database, catalog, table)
 }
 
 const hasColumns = (table: Table | undefined, names: readonly string[]): boolean =>

@@ -4,7 +4,9 @@ import {
   type UncheckedKey, visibleAmong
 } from '../catalog/catalog.ts'
 import { BoundedMap, getOrCreate } from '../bounded-map.ts'
-import { type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, type TableGrant } from './grant.ts'
+import {
+  type ColumnGrant, type DatabaseGrant, findTableGrant, type Grant, permissionsOn, type TableGrant
+} from './grant.ts'
 import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroken } from './rules.ts'
 
 // Foreign keys to tables with rules whose rows the service cannot look up.
@@ -87,6 +89,7 @@ export function findGrantedTable (grant: Grant, database: string, catalog: Catal
  * exist.
  */
 export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+  if (permissionsOn(grant, database, table.name).size === 0) return undefined
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
   return findBrokenRule(granted.rules, table.columns) === undefined

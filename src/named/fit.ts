@@ -3,7 +3,7 @@ import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { getSeen } from '../access/authorize.ts'
 import { describeTable } from '../access/granted-table.ts'
-import { createGrant, type Grant, permissionsOn } from '../access/grant.ts'
+import { createGrant, type Grant } from '../access/grant.ts'
 import { baseTable, type Catalog, type Table, type TableSource } from '../catalog/catalog.ts'
 import {
   at, brokenDefinition, copyOf, invalidBody, isServiceError, type Path, type ServiceError, tableNotFound, withReason
@@ -33,7 +33,7 @@ interface ToPlan {
   readonly fieldOf: (place: Place, holes: Holes, declared: Declared) => unknown
 }
 
-interface PlannedPart {
+export interface PlannedPart {
   readonly body: BodyInTransaction
   readonly plan: Plan
   readonly references: References | undefined
@@ -169,8 +169,7 @@ function sourceOf (grant: Grant, database: string, catalog: Catalog, name: strin
     const table = catalog.tables.get(other)
     const reason = table === undefined ? catalog.broken?.get(other) : undefined
     if (reason !== undefined) throw at(path, withReason(brokenDefinition(), reason))
-    const isSeen = table !== undefined && permissionsOn(grant, database, other).size > 0
-    const seen = isSeen ? describeTable(grant, database, catalog, table) : undefined
+    const seen = table && describeTable(grant, database, catalog, table)
     if (seen === undefined) throw at(path, tableNotFound(other, database))
     return seen
   }

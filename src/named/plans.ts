@@ -2,19 +2,16 @@
  * Plans are kept without the values of calls: once for each version of the tables, what the caller sees of them and
  * which parameters a call gives. A call binds its values.
  */
-import type { BodyInTransaction } from '../../schemas/body.ts'
 import { baseTable, type Table, type TableSource } from '../catalog/catalog.ts'
 import { isServiceError, type Path } from '../errors.ts'
 import { BoundedMap, getOrCreate } from '../bounded-map.ts'
 import { bind, NeedsValues } from '../plan/bind.ts'
 import { Hole, type Holes, StandIn } from '../plan/holes.ts'
-import type { Plan } from '../plan/plan.ts'
-import type { References } from '../plan/references.ts'
 import type { RequestLimits } from '../plan/limits.ts'
 import type { NamedPlans } from '../verbs/operations.ts'
 import type { FieldValue } from './bodies.ts'
 import type { NamedRequest } from './definition.ts'
-import { attempt, idOfTables, planParts, requireSameForm } from './fit.ts'
+import { attempt, idOfTables, type PlannedPart, planParts, requireSameForm } from './fit.ts'
 import { isNowByDefault, type Parameters, type PlannedPlace, type Supplied } from './parameters.ts'
 import type { Place } from './places.ts'
 
@@ -29,14 +26,10 @@ export interface Call {
 }
 
 /** Planned with the values of a call, without the values of references. */
-export interface BoundPart {
-  readonly body: BodyInTransaction
-  readonly plan: Plan
-  readonly references: References | undefined
-}
+export type BoundPart = Omit<PlannedPart, 'holes'>
 
 interface Kept {
-  readonly parts: ReadonlyArray<BoundPart & { readonly holes: Holes }>
+  readonly parts: readonly PlannedPart[]
   /** The values in lists, where each parameter that is a list counts as one. */
   readonly values: number
 }
