@@ -104,7 +104,7 @@ export const docsPage = fp(async function docsPage (app: FastifyInstance, { isPu
 function addFile (pages: FastifyInstance, path: string, { type, load }: PageFile): void {
   pages.get(`/docs${path}`, { schema: { hide: true } }, async (request, reply) => {
     const content = await load()
-    const etag = createTag([content])
+    const etag = createTag(content)
     reply.header('etag', etag)
     return isNotModified(etag, request.headers['if-none-match'])
       ? reply.code(NOT_MODIFIED).send()

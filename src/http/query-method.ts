@@ -2,7 +2,7 @@
  * The method QUERY (RFC 10008): a POST that only reads, which proxies and clients may therefore repeat. Its responses
  * have an entity tag, and so have documents.
  */
-import { createHash, type Hash } from 'node:crypto'
+import { hash, type Hash } from 'node:crypto'
 import type {
   FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, preValidationHookHandler
 } from 'fastify'
@@ -10,13 +10,9 @@ import type { OperationsBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
-export function createTag (pieces: Iterable<Uint8Array>): string {
-  const hash = createHash('sha256')
-  for (const piece of pieces) hash.update(piece)
-  return toTag(hash)
-}
-
-export const toTag = (hash: Hash): string => `"${hash.digest('base64url')}"`
+export const createTag = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url')}"`
+/** The same for content that was hashed in pieces. */
+export const toTag = (sha256: Hash): string => `"${sha256.digest('base64url')}"`
 
 /** RFC 9110, section 13.1.2. */
 export function isNotModified (tag: string, ifNoneMatch = ''): boolean {
@@ -70,9 +66,6 @@ function weakenIfEncoded (response: FastifyReply['raw']): void {
   } as typeof writeHead
 }
 
-/** 128 bits of the hash: no two responses have the same tag by chance or by intent. */
-const TAG_BYTES = 16
-
 /** Adds to Vary, in which the plugin for CORS has `Origin`. */
 export function varyBy (reply: FastifyReply, names: string): void {
   const vary = reply.getHeader('vary')
@@ -89,7 +82,7 @@ export function sendTagged (
   text: string | Buffer,
   caching = 'no-cache'
 ): FastifyReply {
-  const tag = `"${createHash('sha256').update(text).digest('hex').slice(0, 2 * TAG_BYTES)}"`
+  const tag = createTag(text)
   varyBy(reply, 'Authorization, Row-Query-Consistency')
   reply.header('etag', tag).header('cache-control', `private, ${caching}`)
   weakenIfEncoded(reply.raw)
