@@ -16,9 +16,7 @@ import type { Database } from './databases/database.ts'
 import { methodNotAllowed, notFound, type ServiceError } from './errors.ts'
 import { acceptImports, handleImport, delayContinue, ImportBody, refuseQuery } from './http/import-request.ts'
 import { completeSelect, hasQuery, refuseWrites, sendAcceptQuery, sendTagged, varyBy } from './http/query-method.ts'
-import {
-  CONSISTENCY, findWantedStream, NAMES_FORMAT, sendStream, type WantedStream, readConsistency
-} from './http/stream.ts'
+import { findWantedStream, NAMES_FORMAT, sendStream, type WantedStream, readConsistency } from './http/stream.ts'
 import { readKey } from './idempotency/run-once.ts'
 import { handle } from './pipeline.ts'
 import { handleNamed, findNamed } from './http/named-request.ts'
@@ -56,8 +54,6 @@ declare module 'fastify' {
 
 const KEY = 'idempotency-key'
 const REPLAYED = 'idempotency-replayed'
-/** What a request without a key has. */
-const NO_KEY = {}
 
 /** @throws INVALID_IDEMPOTENCY_KEY, INVALID_BODY */
 const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: FastifyRequest, body: object) =>
@@ -66,9 +62,12 @@ const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: Fasti
     : readKey({ header, bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
 /** Passes on the error of a write, which says by itself what has happened. */
-function failWrite (request: FastifyRequest, error: unknown): never {
-  request.rowQueryIsWriting = false
-  throw error
+function whileWriting<T> (request: FastifyRequest, running: Promise<T>): Promise<T> {
+  request.rowQueryIsWriting = true
+  return running.catch((error: unknown) => {
+    request.rowQueryIsWriting = false
+    throw error
+  })
 }
 
 const toValidator = (findError: FindBodyError) => (value: unknown) => {
@@ -150,10 +149,10 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     if (body as unknown instanceof ImportBody) {
       reply.type('application/json; charset=utf-8')
       const onReplay = (): void => { reply.header(REPLAYED, 'true') }
-      return handleImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal })
+      return whileWriting(request, handleImport(request, reply, { access, limits, bodyTimeout, onReplay, toRefusal }))
     }
     const asked = headers['row-query-consistency']
-    const consistency = asked === undefined ? undefined : readConsistency(body.verb, CONSISTENCY, asked)
+    const consistency = asked === undefined ? undefined : readConsistency(body.verb === 'select', asked)
     if (request.rowQueryStream !== null) {
       const wanted = { ...request.rowQueryStream, access, limits, consistency }
       return sendStream(request, reply, { ...wanted, collectors, isOwnApp })
@@ -161,14 +160,15 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     reply.type('application/json; charset=utf-8')
     const client = new HttpClient(reply.raw, access.grant)
     const options = { access, body, limits, consistency, client, record }
-    const key = body.verb === 'select' ? undefined : keyOf(request, body)
-    request.rowQueryIsWriting = body.verb !== 'select'
-    return handle(
+    if (body.verb === 'select') {
+      return handle(options).then(({ response }) =>
+        request.method === 'QUERY' ? sendTagged(request, reply, response) : response)
+    }
+    const key = keyOf(request, body)
+    const running = handle(
       key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
-    ).then(
-      ({ response }) => request.method === 'QUERY' ? sendTagged(request, reply, response) : response,
-      (error: unknown) => failWrite(request, error)
     )
+    return whileWriting(request, running.then(({ response }) => response))
   }
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
     ...ofTable,
@@ -194,11 +194,10 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     const body = request.body as OperationsBody
     if (body !== request.rowQueryBody) checkAgain(findOperationsError, body)
     const isRead = isReadOnly(body)
-    const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+    const consistency = readConsistency(isRead, headers['row-query-consistency'])
     const key = isRead ? undefined : keyOf(request, body)
     reply.type('application/json; charset=utf-8')
-    request.rowQueryIsWriting = !isRead
-    const response = await runOperations({
+    const running = runOperations({
       grant: getGrant(request),
       database,
       body,
@@ -208,7 +207,8 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       record,
       key,
       onReplay: () => reply.header(REPLAYED, 'true')
-    }).catch((error: unknown) => failWrite(request, error))
+    })
+    const response = await (isRead ? running : whileWriting(request, running))
     return request.method === 'QUERY' ? sendTagged(request, reply, response) : response
   }
   app.post('/:database', ofDatabase, handleOperations)
@@ -240,11 +240,9 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
       schema: { hide: true },
       onRequest: findNamed(named),
       handler: (request, reply) => {
-        const isKeyed = request.headers[KEY] !== undefined && request.rowQueryNamed?.isRead === false
-        const keyed = isKeyed
-          ? { key: keyOf(request, {}), onReplay: () => { reply.header(REPLAYED, 'true') } }
-          : NO_KEY
-        return handleNamed(request, reply, named, keyed)
+        if (request.rowQueryNamed?.isRead === true) return handleNamed(request, reply, named)
+        const keyed = { key: keyOf(request, {}), onReplay: () => { reply.header(REPLAYED, 'true') } }
+        return whileWriting(request, handleNamed(request, reply, named, keyed))
       }
     })
   }

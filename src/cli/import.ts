@@ -11,9 +11,6 @@ import { type FlagValues, parseFlags } from './commands.ts'
 import { chooseTable, describe, openDatabase, readFormat, showProgress } from './export.ts'
 import { stop } from './signals.ts'
 
-/** How long to wait for bytes, in milliseconds: a pipe may be silent for as long as its program computes. */
-const PATIENCE = 2 ** 31 - 1
-
 /**
  * `row-query import <database> <table>`: inserts the rows of a file or of standard input. Returns the exit code: 1 if
  * not all rows were inserted. @throws ConfigError
@@ -29,9 +26,8 @@ export async function importRows (args: string[]): Promise<number> {
   try {
     database = await stop.before(openDatabase(config, settings.answerMemory))
     const access = getAccess(new Map([[config.name, database]]), grant, { database: config.name, table })
-    const begun = running = await stop.before(
-      Import.begin({ access, options, limits: settings.limits, bodyTimeout: PATIENCE, fromLine })
-    )
+    // a pipe may be silent for as long as its program computes
+    const begun = running = await stop.before(Import.begin({ access, options, limits: settings.limits, fromLine }))
     stop.onStop = (error) => begun.fail(error)
     const stopProgress = showProgress(() => ({ passed: begun.committed.rows, bytes: begun.bytes }))
     const response = await begun.run(() => input).finally(stopProgress)

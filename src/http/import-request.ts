@@ -192,7 +192,6 @@ export async function handleImport (
   }
   const client = new HttpClient(reply.raw, grant)
   const running = await Import.begin({ ...settings, options, key, onReplay, client, record })
-  request.rowQueryIsWriting = true
   importing.set(raw.socket, (error) => {
     waiting.add(raw)
     running.fail(error)
@@ -222,7 +221,6 @@ export async function handleImport (
     })
   } catch (error) {
     record.refusal = isServiceError(error) ? error : internal()
-    request.rowQueryIsWriting = false
     throw error
   } finally {
     // for errors that come later, or that the import does not know

@@ -7,7 +7,7 @@ import { methodsOf, type NamedRequests } from '../named/call.ts'
 import type { NamedRequest } from '../named/definition.ts'
 import { readObject, readQuery } from '../named/parameters.ts'
 import { HttpClient } from './client-connections.ts'
-import { CONSISTENCY, readConsistency } from './stream.ts'
+import { readConsistency } from './stream.ts'
 import { sendTagged } from './query-method.ts'
 
 /** Runs before the body is read. @throws REQUEST_NOT_FOUND, METHOD_NOT_ALLOWED */
@@ -38,12 +38,11 @@ export function handleNamed (
   request: FastifyRequest,
   reply: FastifyReply,
   named: NamedRequests,
-  { key, onReplay }: Keyed
+  { key, onReplay }: Keyed = {}
 ): Promise<unknown> {
   const { method, headers, rowQueryRecord: record, raw: { url = '' } } = request
   const called = request.rowQueryNamed as NamedRequest
-  const { isRead } = called
-  const consistency = readConsistency(isRead ? 'select' : 'update', CONSISTENCY, headers['row-query-consistency'])
+  const consistency = readConsistency(called.isRead, headers['row-query-consistency'])
   const grant = getGrant(request)
   const isPost = method === 'POST'
   if (isPost && /\?./.test(url)) {
@@ -53,15 +52,8 @@ export function handleNamed (
   reply.type('application/json; charset=utf-8')
   const client = new HttpClient(reply.raw, grant)
   const call = { request: called, grant, given: values, consistency, client, record, key, onReplay }
-  const running = named.run(call, ({ response }) =>
+  return named.run(call, ({ response }) =>
     isPost ? response : sendTagged(request, reply, response, cachingOf(called)))
-  if (isRead) return running
-  request.rowQueryIsWriting = true
-  return running.catch((error: unknown) => {
-    // it says by itself what has happened
-    request.rowQueryIsWriting = false
-    throw error
-  })
 }
 
 const cachingOf = ({ maxAge }: NamedRequest): string | undefined =>

@@ -4,7 +4,6 @@ import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../../schemas/body.ts'
 import { fieldsWith } from '../../schemas/fields.ts'
-import type { Verb } from '../../schemas/grants.ts'
 import { at, internal, invalidBody, isBug, isServiceError, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
@@ -114,14 +113,16 @@ export function checkStreamBody (
 
 export type Consistency = 'primary'
 
-export const CONSISTENCY = 'The header "Row-Query-Consistency"'
-
 /**
  * Writes always go to the primary. Unknown values are refused, because ignoring them could return stale rows. `source`
  * names the header or field in messages. @throws INVALID_BODY
  */
-export function readConsistency (verb: Verb, source: string, asked: unknown): Consistency | undefined {
-  if (asked === undefined || verb !== 'select') return undefined
+export function readConsistency (
+  isRead: boolean,
+  asked: unknown,
+  source = 'The header "Row-Query-Consistency"'
+): Consistency | undefined {
+  if (asked === undefined || !isRead) return undefined
   if (String(asked).toLowerCase() !== 'primary') throw invalidBody(`${source} must be "primary"`)
   return 'primary'
 }

@@ -37,8 +37,8 @@ export interface ImportRequest extends Keyed {
   readonly access: Access
   readonly options: ImportOptions
   readonly limits: RequestLimits
-  /** How long to wait for bytes, in milliseconds. */
-  readonly bodyTimeout: number
+  /** How long to wait for bytes, in milliseconds; only the time limit of the import applies if omitted. */
+  readonly bodyTimeout?: number
   /** The line of the first row that is written; 1 if omitted. */
   readonly fromLine?: number
   readonly client?: Client | undefined
@@ -50,6 +50,9 @@ export interface ImportRequest extends Keyed {
 }
 
 interface Counts { inserted: number, updated: number, unchanged: number }
+
+/** The longest delay of a timer, in milliseconds. */
+const NEVER = 2 ** 31 - 1
 
 /** How long an import in one transaction on SQLite may wait for its client in all, because other writes wait, too. */
 const PATIENCE = 5000
@@ -149,7 +152,7 @@ export class Import {
   }
 
   async #run (stream: () => Readable): Promise<string | Buffer> {
-    const { access: { database }, options, limits, bodyTimeout, fromLine = 1, record } = this.#request
+    const { access: { database }, options, limits, bodyTimeout = NEVER, fromLine = 1, record } = this.#request
     const timer = setTimeout(() => this.fail(queryTimeout()), database.importTimeout)
     this.#deadline = performance.now() + database.importTimeout
     try {

@@ -56,7 +56,9 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
-/** Runs a request with the rights of a grant. */
+const OPTION = '"consistency"'
+
+/** Runs a request with the rights of a grant. `source`: as of `readConsistency`. */
 export async function executeAs (
   grant: Grant,
   { databases, limits }: InProcess,
@@ -67,14 +69,14 @@ export async function executeAs (
      * Returns the checked body. Called if the grant has a permission on the table. @throws INVALID_JSON, INVALID_BODY …
      */
     readonly readBody: () => Body
-    /** `source`: the header or field that asks for it, in messages. */
-    readonly consistency: { readonly asked: unknown, readonly source: string }
-  }
+    readonly consistency?: unknown
+  },
+  source?: string
 ): Promise<Handled> {
   const access = getAccess(databases, grant, { database, table })
   const body = readBody()
-  const { source, asked } = consistency
-  return await handle({ ...options, access, body, limits, consistency: readConsistency(body.verb, source, asked) })
+  const isRead = body.verb === 'select'
+  return await handle({ ...options, access, body, limits, consistency: readConsistency(isRead, consistency, source) })
 }
 
 const EXECUTE_OPTIONS: ReadonlySet<string> = new Set<keyof ExecuteRequest>([
@@ -104,7 +106,7 @@ export async function requestInProcess (
   const request = named?.find(name, grant)
   if (named === undefined || request === undefined) throw requestNotFound(name)
   const body = copyJson(parameters)
-  const consistency = readConsistency(request.isRead ? 'select' : 'update', '"consistency"', asked)
+  const consistency = readConsistency(request.isRead, asked, OPTION)
   return await named.run({ request, grant, given: readObject(request, body), consistency }, ({ response, plan }) =>
     readResponse(response, plan, bigints))
 }
@@ -112,13 +114,13 @@ export async function requestInProcess (
 type BoundRequest = Omit<ExecuteRequest, 'grant'>
 
 async function executeWith (grant: Grant, inProcess: InProcess, request: BoundRequest): Promise<unknown> {
-  const { database, table, body, bigints = 'bigint', consistency: asked } = request
+  const { database, table, body, bigints = 'bigint', consistency } = request
   const { response, plan } = await executeAs(grant, inProcess, {
     database,
     table,
     readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits)),
-    consistency: { asked, source: '"consistency"' }
-  })
+    consistency
+  }, OPTION)
   return readResponse(response, plan, bigints)
 }
 
@@ -144,7 +146,7 @@ async function * streamWith (
 ): AsyncGenerator<unknown, void, undefined> {
   const access = getAccess(databases, grant, { database, table })
   const { body, limit } = checkStreamBody(clampNumbers(copyJson(given)), limits)
-  const consistency = readConsistency('select', '"consistency"', asked)
+  const consistency = readConsistency(true, asked, OPTION)
   const opened = await openStream({ access, body, limit, limits, consistency, format: 'ndjson' })
   const { plan, stream: { readable } } = opened
   try {
@@ -197,9 +199,6 @@ export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
 ])
 const LOAD_FIELDS: ReadonlySet<string> = new Set([...LOAD_OPTIONS, 'database'])
 
-/** How long to wait for rows, in milliseconds; the time limit of the import applies before. */
-const PATIENCE = 2 ** 31 - 1
-
 /** `source`: of bytes, texts or objects. @throws what the source throws; StaleAttempt within a transaction */
 export async function loadInProcess (
   { databases, limits, ...context }: {
@@ -224,7 +223,7 @@ export async function loadInProcess (
   }).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const options = readImportOptions(format, query)
   if (context.within !== undefined) requireWhole(options)
-  const running = await Import.begin({ ...context, access, options, limits, bodyTimeout: PATIENCE })
+  const running = await Import.begin({ ...context, access, options, limits })
   const stream = Readable.from(toBytes(source), { objectMode: false })
   try {
     const response = await running.run(() => stream)

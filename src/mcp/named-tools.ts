@@ -1,7 +1,7 @@
 /** The tools that are named requests. Their arguments are the parameters. */
 import type { Grant } from '../access/grant.ts'
 import { requestNotFound } from '../errors.ts'
-import { CONSISTENCY, readConsistency } from '../http/stream.ts'
+import { readConsistency } from '../http/stream.ts'
 import type { NamedRequests } from '../named/call.ts'
 import type { NamedRequest } from '../named/definition.ts'
 import { readObject } from '../named/parameters.ts'
@@ -47,7 +47,7 @@ function toTool (request: NamedRequest, { named, resultLimit }: ToolOptions, cal
     async run (args, { grant, consistency: asked, client, record }) {
       const called = requests.find(request.name, grant)
       if (called === undefined) throw requestNotFound(request.name)
-      const consistency = readConsistency(called.isRead ? 'select' : 'update', CONSISTENCY, asked)
+      const consistency = readConsistency(called.isRead, asked)
       if (record != null) record.request = called.name
       const values = readObject(called, args)
       const call = { request: called, grant, given: values, consistency, client, record, resultLimit }

@@ -115,8 +115,6 @@ function argumentsOf (verb: Verb): TObject {
   return Type.Object({ ...PATH, ...fields, ...ofSelect }, closed)
 }
 
-const CONSISTENCY = 'The header "Row-Query-Consistency"'
-
 export function createRowTools (options: ToolOptions): Array<[Verb, Tool]> {
   return VERBS.filter((verb) => options.verbs.includes(verb)).map((verb) => [verb, {
     title: `${pascalCase(verb)} rows`,
@@ -155,14 +153,13 @@ async function run (
   options: ToolOptions,
   verb: Verb,
   { database, table, ...fields }: Arguments,
-  { grant, consistency, ...call }: Call
+  { grant, ...call }: Call
 ): Promise<string> {
   const { response } = await executeAs(grant, options, {
     ...call,
     ...readArguments({ database, table }, PathSchema),
     readBody: () => readBody(verb, fields, options.limits),
-    resultLimit: options.resultLimit,
-    consistency: { asked: consistency, source: CONSISTENCY }
+    resultLimit: options.resultLimit
   })
   return String(dataOf(response))
 }

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Verb } from '../../schemas/grants.ts'
 import { type Grant, seesDatabase } from '../access/grant.ts'
 import type { Catalog } from '../catalog/catalog.ts'
+import type { McpSettings } from '../config/settings.ts'
 import type { Database } from '../databases/database.ts'
 import type { Client } from '../dialects/dialect.ts'
 import { at, invalidBody, type ServiceError } from '../errors.ts'
@@ -71,13 +72,8 @@ export function readArguments<T extends TObject> (
 
 export const refuse = (name: string, message: string): ServiceError => at([name], invalidBody(message))
 
-export interface ToolOptions extends InProcess {
-  readonly verbs: readonly Verb[]
-  /** In bytes. */
-  readonly resultLimit: number
+export interface ToolOptions extends InProcess, Pick<McpSettings, 'verbs' | 'requests' | 'resultLimit'> {
   readonly named?: NamedRequests | undefined
-  /** The named requests that are tools; undefined for those that only select. */
-  readonly requests?: '*' | readonly string[] | undefined
 }
 
 /** Whether the grant holds the permission on any table of the databases. */

@@ -1,7 +1,7 @@
 /** Reads the setting `requests`: checks all that needs no catalog, and turns each body into a tree with parameters. */
 import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../schemas/body.ts'
 import type { Include } from '../../schemas/fields.ts'
-import type { Verb } from '../../schemas/grants.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
 import { MAX_LIMIT } from '../../schemas/limits.ts'
 import type { NamedRequestOptions, ParameterOptions, RequestsOptions } from '../../schemas/options.ts'
 import { type Grant, permissionsOn, requirePermissions } from '../access/grant.ts'
@@ -76,9 +76,7 @@ interface Known {
 export const REQUESTS_PATH = 'requests'
 
 /** The names of the tools that are not named requests (docs/mcp.md). */
-export const TOOLS: ReadonlySet<string> = new Set([
-  'list_tables', 'describe_table', 'select', 'insert', 'update', 'delete'
-])
+export const TOOLS: ReadonlySet<string> = new Set(['list_tables', 'describe_table', ...VERBS])
 
 /** The valid ones. `errors` gets a line for each mistake. */
 export function readRequests (
