@@ -7,8 +7,7 @@ import { join } from 'node:path'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { ConfigSchema, TokenSchema } from '../schemas/options.ts'
 import { ServerSchema } from '../schemas/server-settings.ts'
-import { ALIASES, FLAGS } from '../src/config/load.ts'
-import { type Variable, VARIABLES } from '../src/config/substitute.ts'
+import { ALIASES, FLAGS, type Variable, VARIABLES } from '../src/config/variables.ts'
 
 const DOCS = join(import.meta.dirname, '../docs')
 

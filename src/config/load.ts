@@ -3,23 +3,21 @@ import { BlockList, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { TObject } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
-import { VERBS } from '../../schemas/grants.ts'
-import {
-  ConfigSchema, type Config, FailedLoginsSchema, LimitsSchema, PoolSchema, RateLimitSchema, type RowQueryOptions
-} from '../../schemas/options.ts'
-import { ServerSchema, type HttpOptions, HttpSchema, type ServerConfig } from '../../schemas/server-settings.ts'
-import { createToken, hashToken } from '../access/tokens.ts'
+import { type Verb, VERBS } from '../../schemas/grants.ts'
+import { ConfigSchema, type Config, type RowQueryOptions } from '../../schemas/options.ts'
+import { ServerSchema, type ServerConfig } from '../../schemas/server-settings.ts'
+import { API_TOKEN, createToken, hashToken, MIN_TOKEN_LENGTH } from '../access/tokens.ts'
 import { ConfigError, decodeUtf8, findConfigErrors, orThrow, withoutInvalid, succeeds } from '../config-errors.ts'
-import { MEMORY } from '../dialects/sqlite/protocol.ts'
 import { parseConfigJson, isObject } from '../json/exact-json.ts'
 import { databaseNameOf, parseDatabaseUrl } from './database-url.ts'
 import { DEMO_REQUESTS, DEMO_ROLE } from './demo-requests.ts'
 import { findOptionErrors, resolveSettings, withDefaults, type WithDefaults } from './settings.ts'
+import { substitute } from './substitute.ts'
 import {
-  readApiToken, substitute, findUnknownVariables, readVariable, VARIABLES, withoutServices, type Environment
-} from './substitute.ts'
+  ALIASES, type Environment, findUnknownVariables, FLAGS, readVariable, VARIABLES, withoutServices
+} from './variables.ts'
+import { countWorkers } from './worker-shares.ts'
 
 export type { Environment }
 
@@ -40,24 +38,6 @@ export interface Loaded {
 export const DEMO_PATH = 'data/demo.db'
 /** Written if no tokens are configured. */
 export const DEMO_TOKEN_PATH = 'data/demo.token'
-
-/** The flags of settings, by the names of their variables. */
-export const FLAGS: ReadonlyMap<string, string> = new Map([
-  ['ROW_QUERY_HOST', '--host'],
-  ['ROW_QUERY_PORT', '--port'],
-  ['ROW_QUERY_LOG_FORMAT', '--log-format']
-])
-
-/** Other names of variables, which many platforms use. A variable with the prefix takes precedence. */
-export const ALIASES: ReadonlyMap<string, string> = new Map([
-  ['ROW_QUERY_HOST', 'HOST'],
-  ['ROW_QUERY_PORT', 'PORT'],
-  ['ROW_QUERY_PREFIX', 'PATH_PREFIX'],
-  ['ROW_QUERY_LOG_LEVEL', 'LOG_LEVEL'],
-  ['ROW_QUERY_TOKENS_FILE', 'API_TOKENS_FILE'],
-  ['ROW_QUERY_HTTPS_CERT', 'HTTPS_CERT'],
-  ['ROW_QUERY_HTTPS_KEY', 'HTTPS_KEY']
-])
 
 interface Draft {
   config: Record<string, unknown>
@@ -81,7 +61,7 @@ export function loadConfig (environment: Environment, flags: Flags): Loaded {
   const draft: Draft = { config: {}, errors: [], refused: new Set(), names: new Map() }
   readConfigFile(draft, variables, environment)
   const invalid = [
-    ...findUnknownVariables(env, [...ALIASES.values()]),
+    ...findUnknownVariables(env),
     ...readVariables(draft, variables, { ofDatabases: false })
   ]
   addDatabase(draft, env['DATABASE_URL'])
@@ -188,14 +168,33 @@ function addDatabase ({ config, errors, names }: Draft, url: string | undefined)
   }
 }
 
-function addToken (
-  { config, errors }: Draft,
-  { API_TOKEN: token, API_TOKEN_PERMISSIONS: permissions }: Environment
-): void {
-  const { entry, errors: found } = readApiToken(token, permissions)
+/** Adds the token of API_TOKEN and API_TOKEN_PERMISSIONS. No error contains it. */
+function addToken ({ config, errors }: Draft, { API_TOKEN: token, API_TOKEN_PERMISSIONS: list }: Environment): void {
+  const permissions = [...new Set(list?.split(',').map((permission) => permission.trim()) ?? VERBS)] as Verb[]
+  const found = token === '' ? ['API_TOKEN: is empty'] : findTokenErrors(token, list, permissions)
   errors.push(...found)
   const { tokens = [] } = config
-  if (entry !== undefined && Array.isArray(tokens)) config['tokens'] = [...tokens, entry]
+  if (token === undefined || found.length > 0 || !Array.isArray(tokens)) return
+  config['tokens'] = [...tokens, { name: API_TOKEN, sha256: hashToken(token), permissions }]
+}
+
+function findTokenErrors (token: string | undefined, list: string | undefined, permissions: readonly Verb[]): string[] {
+  const errors: string[] = []
+  if (!permissions.every((permission) => VERBS.includes(permission))) {
+    const isEmpty = permissions.join('') === ''
+    errors.push(
+      `API_TOKEN_PERMISSIONS: ${isEmpty ? 'is empty; it ' : ''}must be a comma-separated list of ${VERBS.join(', ')}`
+    )
+  }
+  if (token === undefined) {
+    if (list !== undefined) errors.push('API_TOKEN_PERMISSIONS: is set, but API_TOKEN is not')
+  } else if (!/^[\x21-\x7e]+$/.test(token)) errors.push('API_TOKEN: must be printable ASCII without spaces')
+  else if (token.length < MIN_TOKEN_LENGTH) {
+    errors.push(
+      `API_TOKEN: must have at least ${MIN_TOKEN_LENGTH} characters; "openssl rand -hex 32" generates one`
+    )
+  }
+  return errors
 }
 
 function addDemo ({ config }: Draft): Loaded['demo'] {
@@ -215,99 +214,6 @@ function addDemo ({ config }: Draft): Loaded['demo'] {
   config['tokens'] = [{ name: 'demo', sha256: hashToken(token), permissions: [...VERBS], requests: '*' }]
   return { path: DEMO_PATH, token }
 }
-
-// The number of worker processes, and the limits that they share.
-
-/** A limit of the whole service, which is divided among the workers. */
-interface Limit {
-  /** `databases.shop.pool.size` */
-  readonly name: string
-  readonly value: number
-  /** The smallest share of a worker: the minimum of the setting. */
-  readonly least: number
-}
-
-/**
- * Returns the number of workers, and a line for each setting that does not allow so many. `"auto"` is one worker for
- * each core, and fewer if a setting does not allow so many.
- */
-function countWorkers (config: Config, cores: number): { readonly count: number, readonly errors: readonly string[] } {
-  const { workers = 1 } = config
-  const limits: Limit[] = []
-  mapLimits(config, (limit) => {
-    limits.push(limit)
-    return limit.value
-  })
-  const inMemory = Object.entries(config.databases)
-    .filter(([, { url }]) => url === `sqlite:${MEMORY}`)
-    .map(([name]) => name)
-  if (workers === 'auto') {
-    const allowed = limits.map(({ value, least }) => least === 0 ? Infinity : Math.floor(value / least))
-    return { count: Math.max(1, Math.min(cores, inMemory.length > 0 ? 1 : cores, ...allowed)), errors: [] }
-  }
-  const tooSmall = limits.filter(({ value, least }) => workers > 1 && value < least * workers)
-  return {
-    count: workers,
-    errors: [
-      ...tooSmall.map(
-        ({ name, least }) =>
-          `${name}: must be at least ${least * workers}, because it is divided among ${workers} workers`
-      ),
-      ...(workers > 1 ? inMemory : []).map(
-        (name) =>
-          `databases.${name}.url: sqlite::memory: does not allow several workers, because each would have its own data`
-      )
-    ]
-  }
-}
-
-/**
- * Returns the configuration of the worker with this index: its share of each limit, without further workers. The shares
- * add up to the limits.
- */
-export function divideConfig (config: Config, count: number, index: number): Config {
-  return {
-    ...mapLimits(config, ({ value }) => Math.floor(value / count) + (index < value % count ? 1 : 0)),
-    workers: 1
-  }
-}
-
-/** Settings that workers share. `least`: the smallest share, if it is not the minimum of the setting. */
-interface Shared { readonly schema: TObject, readonly keys: readonly string[], readonly least?: number }
-
-const OF_POOL: Shared = { schema: PoolSchema, keys: ['size', 'queue', 'minimum'] }
-const SHARED: ReadonlyArray<readonly ['rateLimit' | 'failedLogins' | 'limits' | 'http', Shared]> = [
-  ['rateLimit', { schema: RateLimitSchema, keys: ['max'] }],
-  // 0 means no limit, so no worker may get it as its share of a limit that is smaller than the number of workers
-  ['failedLogins', { schema: FailedLoginsSchema, keys: ['max'], least: 1 }],
-  ['limits', { schema: LimitsSchema, keys: ['answerMemory', 'bodyMemory'] }],
-  ['http', { schema: HttpSchema, keys: ['maxConnections'] }]
-]
-
-/** Shared limits, with their defaults, are replaced by what `use` returns. */
-function mapLimits (config: Config, use: (limit: Limit) => number): Config {
-  const map = (path: string, given: object, { schema, keys, least }: Shared): object => {
-    const settings = withDefaults<Record<string, number>>(schema, given)
-    const shares = keys.map((key) => {
-      const value = settings[key] as number
-      const limit = { name: `${path}.${key}`, value, least: least ?? schema.properties[key]?.['minimum'] }
-      return [key, value === 0 ? 0 : use(limit)]
-    })
-    return { ...settings, ...Object.fromEntries(shares) }
-  }
-  return {
-    ...config,
-    databases: Object.fromEntries(Object.entries(config.databases).map(([name, database]) =>
-      [name, { ...database, pool: map(`databases.${name}.pool`, database.pool ?? {}, OF_POOL) }])),
-    ...Object.fromEntries(SHARED.flatMap(([name, shared]) => {
-      const setting = config[name] ?? shared.schema['default']
-      return setting === undefined ? [] : [[name, map(name, setting, shared)]]
-    }))
-  }
-}
-
-export type HttpSettings = Readonly<WithDefaults<HttpOptions>>
-export const HTTP_DEFAULTS: HttpSettings = withDefaults(HttpSchema, {})
 
 export interface ServerSettings extends Readonly<
   Omit<WithDefaults<ServerConfig, 'https'>, 'metrics' | 'requestLog' | 'workers'>

@@ -4,10 +4,11 @@ import { type Verb, VERBS } from '../../schemas/grants.ts'
 import {
   type DatabaseOptions, DatabaseSchema, type McpOptions, McpSchema, OptionsSchema, type RowQueryOptions
 } from '../../schemas/options.ts'
+import { type HttpOptions, HttpSchema } from '../../schemas/server-settings.ts'
 import type { Grant, Authenticate } from '../access/grant.ts'
 import { type JwtIssuer, readJwtIssuers } from '../access/jwt-settings.ts'
 import {
-  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles, type Roles
+  createTokenFile, readTokenFile, type TokenFile, readEntries, readRoles
 } from '../access/token-settings.ts'
 import type { StoredToken } from '../access/tokens.ts'
 import { collect, ConfigError, findConfigErrors, withoutInvalid } from '../config-errors.ts'
@@ -36,6 +37,10 @@ export type WithDefaults<T, Optional extends keyof T = never> = AllRequired<Omit
 export function withDefaults<Complete extends object> (schema: TSchema, settings: object): Complete {
   return Value.Default(schema, structuredClone(settings)) as Complete
 }
+
+/** The limits of connections, of which a host app has the defaults. */
+export type HttpSettings = Readonly<WithDefaults<HttpOptions>>
+export const HTTP_DEFAULTS: HttpSettings = withDefaults(HttpSchema, {})
 
 export interface McpSettings {
   /** In the order of VERBS. */
@@ -126,49 +131,35 @@ export function findOptionErrors (options: object, invalid: readonly string[]): 
 
 /** Leaves out the settings that `errors` names, and adds a line for each other error. */
 function readSettings (errors: string[], options: RowQueryOptions): Omit<Settings, 'authenticate' | 'onWrite'> {
-  const plain = withoutInvalid(options, errors)
-  errors.push(...findUnplainGrants(plain))
+  const valid = withoutInvalid(options, errors)
+  errors.push(...findUnplainGrants(valid))
   // bodies may have what cannot be cloned
-  const { requests: _requests, ...cloneable } = withoutInvalid(plain, errors)
+  const { requests: bodies = {}, ...cloneable }: Pick<RowQueryOptions, 'requests'> = withoutInvalid(valid, errors)
+  const settings = withDefaults<Omit<CompleteOptions, 'requests'>>(OptionsSchema, cloneable)
   const {
-    databases = {},
-    tokens,
-    tokensFile,
-    jwt = [],
-    roles: givenRoles = {},
-    mcp,
-    limits: givenLimits,
-    ...unchanged
-  } = withDefaults<Omit<CompleteOptions, 'requests'>>(OptionsSchema, cloneable)
-  const { filterDepth: depth, filterConditions: conditions, filterValues: values, ...rest } = givenLimits
-  const { filterPattern: pattern, answerMemory, bodyMemory, streams, imports, ...others } = rest
+    databases = {}, tokens, tokensFile, jwt = [], roles: givenRoles = {}, mcp, limits: givenLimits, ...unchanged
+  } = settings
+  const {
+    filterDepth: depth, filterConditions: conditions, filterValues: values, filterPattern: pattern, answerMemory,
+    bodyMemory, streams, imports, ...others
+  } = givenLimits
   const limits = { depth, conditions, values, pattern, ...others }
-  const names: unknown = options.databases
-  if (jwt.length > 0 && Object.values(options.roles ?? {}).every((role) => role?.for !== undefined)) {
-    errors.push('roles: is required with jwt')
-  }
-  if (unchanged.openapiInfo?.license?.identifier !== undefined && unchanged.openapiInfo.license.url !== undefined) {
-    errors.push('openapiInfo.license: cannot have both identifier and url')
-  }
-  if (mcp !== undefined && Object.hasOwn(databases, MCP_PATH)) {
-    errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
-  }
-  if (mcp !== undefined && options.requests === undefined) {
-    if (mcp.verbs?.length === 0) errors.push('mcp.verbs: must not be empty without "requests"')
-    if (mcp.requests !== undefined) errors.push('mcp.requests: is only allowed beside "requests"')
-  }
-  if (options.requests !== undefined && Object.hasOwn(databases, REQUESTS_PATH)) {
-    errors.push(`databases.${REQUESTS_PATH}: is the path of named requests; give the database another name`)
-  }
-  if (unchanged.docs && unchanged.openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
+  const { databases: names, roles: configuredRoles = {} }: { readonly databases: unknown, readonly roles?: object } =
+    options
+  refuseTogether(errors, options, settings)
   const opened = Object.entries(databases).flatMap(([name, database]) =>
     toDatabase(errors, name, database, { streams, imports })
   )
   const stored = readEntries(errors, 'tokens', tokens, names)
   const { roles, requestRoles } = readRoles(errors, givenRoles, names)
-  const validOptions = withoutInvalid(plain, errors)
-  const requests = options.requests &&
-    readNamed(errors, { options, validOptions, roles, requestRoles, limits })
+  const requests = options.requests && readRequests(errors, bodies, {
+    databases: isObject(names) ? new Set(Object.keys(names)) : undefined,
+    requestRoles,
+    otherRoles: roles,
+    isInvalidRole: (name) => !isObject(configuredRoles) ||
+      (Object.hasOwn(configuredRoles, name) && !roles.has(name) && !requestRoles.has(name)),
+    limits
+  })
   for (const [index, name] of (Array.isArray(mcp?.requests) ? mcp.requests : []).entries()) {
     if (options.requests !== undefined && !Object.hasOwn(options.requests, name)) {
       errors.push(`mcp.requests.${index}: is not one of the "requests"`)
@@ -203,24 +194,29 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
   }
 }
 
-/** `validOptions`: the options without those that are invalid. */
-function readNamed (
+/** Adds a line for settings that exclude each other. `roles`, `requests`: also those that are not valid. */
+function refuseTogether (
   errors: string[],
-  { options, validOptions, roles, requestRoles, limits }: Roles & {
-    readonly options: RowQueryOptions
-    readonly validOptions: Pick<RowQueryOptions, 'requests'>
-    readonly limits: RequestLimits
+  { roles = {}, requests }: RowQueryOptions,
+  { databases = {}, docs, jwt = [], mcp, openapi, openapiInfo: { license } = {} }: Omit<CompleteOptions, 'requests'>
+): void {
+  if (jwt.length > 0 && Object.values(roles).every((role) => role?.for !== undefined)) {
+    errors.push('roles: is required with jwt')
   }
-): ReadonlyMap<string, NamedRequest> {
-  const { databases, roles: givenRoles = {} } = options
-  return readRequests(errors, validOptions.requests ?? {}, {
-    databases: isObject(databases) ? new Set(Object.keys(databases)) : undefined,
-    requestRoles,
-    otherRoles: roles,
-    isInvalidRole: (name) => !isObject(givenRoles) ||
-      (Object.hasOwn(givenRoles, name) && !roles.has(name) && !requestRoles.has(name)),
-    limits
-  })
+  if (license?.identifier !== undefined && license.url !== undefined) {
+    errors.push('openapiInfo.license: cannot have both identifier and url')
+  }
+  if (mcp !== undefined && Object.hasOwn(databases, MCP_PATH)) {
+    errors.push(`databases.${MCP_PATH}: is the path of the tools of "mcp"; give the database another name`)
+  }
+  if (mcp !== undefined && requests === undefined) {
+    if (mcp.verbs?.length === 0) errors.push('mcp.verbs: must not be empty without "requests"')
+    if (mcp.requests !== undefined) errors.push('mcp.requests: is only allowed beside "requests"')
+  }
+  if (requests !== undefined && Object.hasOwn(databases, REQUESTS_PATH)) {
+    errors.push(`databases.${REQUESTS_PATH}: is the path of named requests; give the database another name`)
+  }
+  if (docs && openapi === 'off') errors.push('docs: cannot be enabled, because openapi is "off"')
 }
 
 /** Finds values in tokens and roles that their schemas accept but misread, such as instances of classes. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type TlsOptions, Server as TlsServer } from 'node:tls'
 import { randomUUID } from 'node:crypto'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { HttpSettings } from '../config/load.ts'
+import type { HttpSettings } from '../config/settings.ts'
 import {
   headersTooLarge, invalidRequest, methodNotAllowed, notFound, requestTimeout, type ServiceError, toErrorBody
 } from '../errors.ts'

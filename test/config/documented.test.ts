@@ -10,9 +10,9 @@ import t from 'tap'
 import { createConfigSchema } from '../../build/config-schema.ts'
 import { TABLES, writeTables } from '../../build/configuration-doc.ts'
 import { ConfigSchema, OptionsSchema } from '../../schemas/options.ts'
-import { ALIASES, FLAGS, loadConfig, splitConfig } from '../../src/config/load.ts'
+import { loadConfig, splitConfig } from '../../src/config/load.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
-import { OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/substitute.ts'
+import { ALIASES, FLAGS, OTHER_VARIABLES, type Variable, VARIABLES } from '../../src/config/variables.ts'
 import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 const guide = readDocument('docs/configuration.md')

@@ -15,7 +15,8 @@ import { parseConfigJson } from '../../src/json/exact-json.ts'
 import {
   DEMO_PATH, DEMO_TOKEN_PATH, type Environment, type Flags, loadConfig, keepDemoToken
 } from '../../src/config/load.ts'
-import { substitute, findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/substitute.ts'
+import { substitute } from '../../src/config/substitute.ts'
+import { findUnknownVariables, VARIABLES, withoutServices } from '../../src/config/variables.ts'
 import { TOKEN } from '../support/service.ts'
 
 const all = ['select', 'insert', 'update', 'delete']
@@ -450,11 +451,11 @@ t.test('an unknown variable is refused, with the name that is probably meant', a
     t.ok(line.length < 200)
     t.notMatch(line, 'hunter2')
   }
-  t.same(findUnknownVariables({ 'ROW_QUERY_\n\u001b[2J': '' }, []), [
+  t.same(findUnknownVariables({ 'ROW_QUERY_\n\u001b[2J': '' }), [
     String.raw`"ROW_QUERY_\n\u001b[2J": is not a variable of row-query`
   ])
   t.same(
-    findUnknownVariables({ ROW_QUERY: '', MY_ROW_QUERY_DOC: '', ROW_QUERY_CONFIG: '' }, []), [],
+    findUnknownVariables({ ROW_QUERY: '', MY_ROW_QUERY_DOC: '', ROW_QUERY_CONFIG: '' }), [],
     'other names are nothing of ours'
   )
 })

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { HTTP_DEFAULTS, type HttpSettings } from '../../src/config/load.ts'
+import { HTTP_DEFAULTS, type HttpSettings } from '../../src/config/settings.ts'
 import { createServer } from '../../src/server/server.ts'
 import { readAnswers } from '../support/wire.ts'
 

@@ -10,9 +10,8 @@ import closeWithGrace from 'close-with-grace'
 import type { Config } from '../../../schemas/options.ts'
 import { forwardStderr } from '../../child-stderr.ts'
 import { ConfigError } from '../../config-errors.ts'
-import {
-  type ConfiguredGrants, divideConfig, partGrants, type ReadGrants, type ServerSettings
-} from '../../config/load.ts'
+import { type ConfiguredGrants, partGrants, type ReadGrants, type ServerSettings } from '../../config/load.ts'
+import { divideConfig } from '../../config/worker-shares.ts'
 import { createMetricsApp, listen } from '../../server/listen.ts'
 import { createLog, type LogStream, openLogStream } from '../../telemetry/log.ts'
 import type { Started } from '../start-server.ts'
