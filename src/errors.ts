@@ -14,7 +14,7 @@ export interface Detail { path: string, message: string, line?: number }
 export interface Committed { readonly rows: number, readonly line: number }
 
 /** The foreign keys that a write may have violated. */
-interface Violated {
+export interface Violated {
   /** The table that was written. */
   readonly table: string
   readonly keys: ReadonlyArray<{ readonly name: string }>

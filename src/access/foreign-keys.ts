@@ -3,7 +3,7 @@
  * the rows are; only a grant that sees every row that may refer to another one learns which table does.
  */
 import { type Catalog, type ForeignKey, type Table, traitsOf } from '../catalog/catalog.ts'
-import { isServiceError, withDetails, type ServiceError } from '../errors.ts'
+import { isServiceError, type ServiceError, type Violated, withDetails } from '../errors.ts'
 import { findTableGrant, type Grant, permissionsOn } from './grant.ts'
 import { describeTable } from './granted-table.ts'
 
@@ -76,7 +76,7 @@ const seesRows = (owned: Owned, viewer: Viewer): boolean => {
 }
 
 function describeReferring (
-  { table, event, key: named }: NonNullable<NonNullable<ServiceError['violated']>['referring']>,
+  { table, event, key: named }: NonNullable<Violated['referring']>,
   viewer: Viewer
 ): string {
   const all = keysLeadingTo(table, viewer.catalog, event)

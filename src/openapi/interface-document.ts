@@ -3,8 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyContextConfig } from 'fastify'
 import { RESPONSES } from '../../schemas/responses.ts'
 import { VERBS, type Verb } from '../../schemas/grants.ts'
-import { mediaTypeOf, STREAM_FORMATS } from '../http/stream.ts'
-import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
+import { mediaTypeOf } from '../http/stream.ts'
 import type { DocumentSettings } from './visible.ts'
 import { allOf } from '../in-pieces.ts'
 import { Members, writeDocument, type DocumentText } from './database-document.ts'
@@ -35,11 +34,13 @@ const text = {
  * What the response to a select is where the header Accept asks for it. The documents of databases do not have these
  * media types: generators of clients would make the type of each response a union with a text.
  */
-const STREAMS: Readonly<Record<StreamFormat, string>> = {
-  ndjson:
-    'The response to a select with this media type in Accept comes row by row, without a limit unless one is given: ' +
-    'each row as a JSON object, with a line feed.',
-  csv: 'The same as CSV (RFC 4180), with a line of names.'
+const STREAMS: Readonly<Record<string, Schema>> = {
+  [mediaTypeOf('ndjson')]: {
+    type: 'string',
+    description: 'The response to a select with this media type in Accept comes row by row, without a limit unless ' +
+      'one is given: each row as a JSON object, with a line feed.'
+  },
+  [mediaTypeOf('csv')]: { type: 'string', description: 'The same as CSV (RFC 4180), with a line of names.' }
 }
 
 const params = Type.Object({
@@ -88,14 +89,12 @@ export function shownInHost (prefix: string): FastifyContextConfig & {
   return { swaggerTransform: ({ url }: { url: string }) => ({ schema: routeSchema(operationId), url }) }
 }
 
-interface InterfaceDocument {
+export function createInterfaceDocument ({ verbs, databases, settings }: {
   readonly verbs: readonly Verb[]
   /** Names of the databases that the grant may see. */
   readonly databases: readonly string[]
   readonly settings: DocumentSettings
-}
-
-export function createInterfaceDocument ({ verbs, databases, settings }: InterfaceDocument): DocumentText {
+}): DocumentText {
   const item = createPathItem({
     operationId: `query${NAME}`,
     ...text,
@@ -105,11 +104,7 @@ export function createInterfaceDocument ({ verbs, databases, settings }: Interfa
     imports: verbs.includes('insert') ? 'described' : undefined,
     request: refTo(`${NAME}Request`),
     response: refTo(`${NAME}Response`),
-    ...(verbs.includes('select') && {
-      responseTypes: Object.fromEntries(
-        STREAM_FORMATS.map((format) => [mediaTypeOf(format), { type: 'string', description: STREAMS[format] }])
-      )
-    }),
+    ...(verbs.includes('select') && { responseTypes: STREAMS }),
     examples: Object.fromEntries(verbs.map((verb) => [verb, { summary: verb, value: { verb, ...examples[verb] } }])),
     refusals: errorResponses(refTo(REFUSAL))
   })

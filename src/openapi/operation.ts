@@ -13,27 +13,25 @@ import {
 import { ALL_TYPES } from '../http/import-request.ts'
 import { mediaTypeOf } from '../http/stream.ts'
 import { OPTION_NAMES, OPTIONS } from '../imports/run-import.ts'
-import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
 import { pascalCase, refTo, type Schema } from './value-schema.ts'
 import type { DocumentSettings } from './visible.ts'
 
 // The media types of imports and the options in their query string, as all documents describe them.
 
-const BODIES: Readonly<Record<StreamFormat, string>> = {
-  ndjson:
-    'Inserts any number of rows: each line is a row as a JSON object. The options are in the query string, and the ' +
-    'response has no `id`.',
-  csv: 'The same with rows of CSV (RFC 4180) after a line of names.'
-}
-
 /** The bodies of imports, by media type. */
-const importBodies: Readonly<Record<string, Schema>> = Object.fromEntries(
-  (Object.keys(BODIES) as StreamFormat[]).map((format) => [
-    mediaTypeOf(format),
-    { schema: { type: 'string', description: BODIES[format] } }
-  ])
-)
+const importBodies: Readonly<Record<string, Schema>> = {
+  [mediaTypeOf('ndjson')]: {
+    schema: {
+      type: 'string',
+      description: 'Inserts any number of rows: each line is a row as a JSON object. The options are in the query ' +
+        'string, and the response has no `id`.'
+    }
+  },
+  [mediaTypeOf('csv')]: {
+    schema: { type: 'string', description: 'The same with rows of CSV (RFC 4180) after a line of names.' }
+  }
+}
 
 /** Names the media types where bodies are not described. */
 const IMPORTS =

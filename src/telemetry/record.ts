@@ -19,15 +19,6 @@ export interface Collector {
   collect (record: RequestRecord): void
 }
 
-interface StreamEnd {
-  /** Sent, before any compression. */
-  readonly bytes: number
-  /** The client has received everything. */
-  readonly complete: boolean
-  /** The reason if it has not: the code of an error, or an action of the client or the service. */
-  readonly reason: string | undefined
-}
-
 /**
  * The record of one request. Times are by `performance.now()`, or 0 if not reached. Names come from the configuration
  * and the catalog, never from the request alone, because clients could otherwise create any number of metric labels.
@@ -68,7 +59,15 @@ export class RequestRecord {
   /** The response is a stream: the record ends with it and not with its header. */
   isDeferred = false
   /** The end of the stream, if the response was one. */
-  stream: StreamEnd | undefined
+  stream: {
+    /** Sent, before any compression. */
+    readonly bytes: number
+    /** The client has received everything. */
+    readonly complete: boolean
+    /** The reason if it has not: the code of an error, or an action of the client or the service. */
+    readonly reason: string | undefined
+  } | undefined
+
   /** Bytes that were read, decompressed, if the request was an import. */
   importedBytes: number | undefined
   /** OpenTelemetry context at the start of planning. */
