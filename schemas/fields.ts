@@ -7,7 +7,7 @@ import {
 } from '@sinclair/typebox'
 import { BOUNDS } from './filters.ts'
 import type { Verb } from './grants.ts'
-import { closed } from './server-settings.ts'
+import { closed, OneOf } from './server-settings.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_ROWS, MAX_COLUMNS, MAX_AGGREGATES } from './limits.ts'
 
 /**
@@ -231,7 +231,7 @@ const On = Type.Optional(Type.Record(Type.String(), Type.String(), {
 
 /** The forms of a member in the rows of the response. */
 export const FORMS = ['list', 'object'] as const
-const As = Type.Optional(Type.Union(FORMS.map((form) => Type.Literal(form)), {
+const As = Type.Optional(OneOf(FORMS, {
   description: 'The form of the member: "list", or "object" for its first row, or null; if left out, an object where ' +
     'there can be only one row.'
 }))
@@ -259,6 +259,9 @@ const NOT_OF_GROUPS = ['columns', 'after', 'total', 'expect']
 const NOT_OF_MEMBERS_OF_GROUPS = ['as', 'columns', 'limit', 'orderBy', 'aggregates']
 
 const returning = { oneOf: ['returning'], why: 'it is about the rows that the write returns' }
+
+/** The same for each write. */
+const ofWrites = <const T>(each: T) => ({ insert: each, update: each, delete: each })
 
 /** In the order in which bodies and members have them. */
 export const FIELDS = {
@@ -410,10 +413,10 @@ export const FIELDS = {
     needsAllRows: true
   },
   returning: {
-    in: { insert: Returning, update: Returning, delete: Returning },
+    in: ofWrites(Returning),
     expected: '"*", or a list of column names, not empty and without repeats',
     excludesOfMembers: ['aggregates'],
-    needs: { insert: 'select', update: 'select', delete: 'select' }
+    needs: ofWrites('select')
   },
   expect: {
     in: {
@@ -427,17 +430,11 @@ export const FIELDS = {
     needsAllRows: true
   },
   include: {
-    in: {
-      select: IncludeSchema,
-      insert: IncludeReturned,
-      update: IncludeReturned,
-      delete: IncludeReturned,
-      member: IncludeSchema
-    },
+    in: { select: IncludeSchema, ...ofWrites(IncludeReturned), member: IncludeSchema },
     expected: 'an object of at least one member, such as {"<name>": {"table": "<table>"}}',
-    requires: { insert: returning, update: returning, delete: returning },
+    requires: ofWrites(returning),
     // as "returning", beside which it stands
-    needs: { insert: 'select', update: 'select', delete: 'select' }
+    needs: ofWrites('select')
   },
   lock: {
     in: {
@@ -450,7 +447,7 @@ export const FIELDS = {
   },
   isolation: {
     in: {
-      operations: Type.Optional(Type.Union(ISOLATIONS.map((name) => Type.Literal(name)), {
+      operations: Type.Optional(OneOf(ISOLATIONS, {
         description:
           'The isolation level; repeatableRead if left out. Operations that only select always read one snapshot.'
       }))
@@ -458,9 +455,7 @@ export const FIELDS = {
   },
   dryRun: {
     in: {
-      insert: DryRun,
-      update: DryRun,
-      delete: DryRun,
+      ...ofWrites(DryRun),
       operations: Type.Optional(Type.Boolean({ description: 'Returns the same response and changes nothing.' }))
     },
     // that of an insert shows no rows

@@ -1,12 +1,12 @@
 /** The schemas of grants: what a caller may do, and where. */
 import { type Static, Type } from '@sinclair/typebox'
-import { closed } from './server-settings.ts'
+import { closed, OneOf } from './server-settings.ts'
 import { MAX_COLUMNS } from './limits.ts'
 
 /** The verbs of the interface; no other file lists them. */
 export const VERBS = ['select', 'insert', 'update', 'delete'] as const
 export type Verb = typeof VERBS[number]
-const VerbSchema = Type.Union(VERBS.map((verb) => Type.Literal(verb)))
+const VerbSchema = OneOf(VERBS)
 
 // The named requests that a grant may call.
 

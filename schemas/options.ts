@@ -8,7 +8,7 @@ import {
   RequestName, RolesSchema, VERBS
 } from './grants.ts'
 import { DEFAULT_OPERATIONS, MAX_INCLUDE, MAX_OPERATIONS } from './limits.ts'
-import { closed, Milliseconds, ServerSchema, Text, Whole } from './server-settings.ts'
+import { closed, Milliseconds, OneOf, ServerSchema, Text, Whole } from './server-settings.ts'
 
 // The setting `jwt`: the issuers of accepted JSON Web Tokens, and how these are verified.
 
@@ -29,7 +29,7 @@ export const JwtSchema = Type.Object({
   jwks: Type.Optional(Text('URL of a JSON Web Key Set, https://… or http://… on a loopback address')),
   publicKey: Type.Optional(Text('path of a public key or certificate (PEM), instead of jwks')),
   secret: Type.Optional(Text('secret for HS256, HS384 and HS512, instead of jwks')),
-  algorithms: Type.Array(Type.Union(SIGNATURE_ALGORITHMS.map((name) => Type.Literal(name))), {
+  algorithms: Type.Array(OneOf(SIGNATURE_ALGORITHMS), {
     minItems: 1,
     uniqueItems: true,
     description: `one or more of ${SIGNATURE_ALGORITHMS.join(', ')}`
@@ -177,6 +177,10 @@ export const TokenSchema = Type.Object({
   )
 }, closed)
 
+/** One more is still exact. */
+const AnyNumber = (description: string) =>
+  Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1, description })
+
 export const LimitsSchema = Type.Partial(Type.Object({
   filterDepth: Whole(1, 1000, 32, 'maximum depth of filters'),
   filterConditions: Whole(1, 10_000, 256, 'maximum conditions in a request'),
@@ -194,18 +198,10 @@ export const LimitsSchema = Type.Partial(Type.Object({
   }),
   operations: Whole(1, MAX_OPERATIONS, DEFAULT_OPERATIONS, 'maximum operations in a transaction'),
   streams: Whole(1, 1000, 2, 'maximum streams of a caller on a database; of all, four times as many'),
-  streamRows: Type.Integer({
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER - 1,
-    description: 'maximum rows of a stream'
-  }),
+  streamRows: AnyNumber('maximum rows of a stream'),
   imports: Whole(1, 1000, 1, 'maximum imports of a caller on a database; of all, four times as many, on SQLite one'),
   importRow: Whole(1000, 1_073_741_824, 16_777_216, 'largest row of an import, in bytes'),
-  importRows: Type.Integer({
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER - 1,
-    description: 'maximum rows of an import'
-  }),
+  importRows: AnyNumber('maximum rows of an import'),
   answerMemory: Whole(
     2_097_152, 1_099_511_627_776, 67_108_864, 'maximum memory of responses that are built or sent, in bytes'
   ),
@@ -242,11 +238,7 @@ const CorsSchema = Type.Object({
   )
 }, { ...closed, description: 'allows requests of pages of other origins' })
 
-const Url = Type.String({ pattern: '^https?://[^\\s]+$' })
-const describe = <T extends ReturnType<typeof Type.String>>(schema: T, description: string): T => ({
-  ...schema,
-  description
-})
+const Url = (description: string) => Type.String({ pattern: '^https?://[^\\s]+$', description })
 
 export const OpenapiInfoSchema = Type.Partial(Type.Object({
   title: Type.String({
@@ -258,15 +250,15 @@ export const OpenapiInfoSchema = Type.Partial(Type.Object({
     description: 'description in Markdown'
   }),
   version: Type.String({ minLength: 1, default: '1.0.0', description: 'version of the interface' }),
-  termsOfService: describe(Url, 'URL of the terms'),
+  termsOfService: Url('URL of the terms'),
   license: Type.Object({
     name: Text('its name'),
     identifier: Type.Optional(Text('its SPDX identifier')),
-    url: Type.Optional(describe(Url, 'its URL; not together with identifier'))
+    url: Type.Optional(Url('its URL; not together with identifier'))
   }, { ...closed, description: 'licence' }),
   contact: Type.Partial(Type.Object({
     name: Text('whom to ask'),
-    url: describe(Url, 'URL of a page'),
+    url: Url('URL of a page'),
     email: Type.String({ pattern: '^[^@\\s]+@[^@\\s]+$', description: 'email address' })
   }), { ...closed, description: 'contact for questions' }),
   servers: Type.Array(
@@ -303,7 +295,7 @@ export const OptionsSchema = Type.Object({
   failedLogins: Type.Optional(FailedLoginsSchema),
   cors: Type.Optional(CorsSchema),
   mcp: Type.Optional(McpSchema),
-  openapi: Type.Optional(Type.Union([Type.Literal('token'), Type.Literal('public'), Type.Literal('off')], {
+  openapi: Type.Optional(OneOf(['token', 'public', 'off'], {
     default: 'token',
     description: 'documents: token shows what the token may do, public everything to everybody'
   })),

@@ -1,9 +1,11 @@
 /** Settings that only the server has, or that have another form there than in the plugin. */
-import { type Static, Type } from '@sinclair/typebox'
+import { type SchemaOptions, type Static, Type } from '@sinclair/typebox'
 
 export const closed = { additionalProperties: false }
 /** A text that is not empty. */
 export const Text = (description: string) => Type.String({ minLength: 1, description })
+export const OneOf = <const T extends string>(values: readonly T[], options: SchemaOptions = {}) =>
+  Type.Union(values.map((value) => Type.Literal(value)), options)
 /** A whole number from a minimum to a maximum, and its default. */
 export const Whole = (minimum: number, maximum: number, fallback: number, description: string) =>
   Type.Integer({ minimum, maximum, default: fallback, description })
@@ -65,18 +67,14 @@ export const ServerSchema = Type.Partial(Type.Object({
     default: '/api',
     description: 'a path such as /api, without a trailing slash'
   }),
-  logLevel: Type.Union(
-    (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const).map((level) => Type.Literal(level)),
-    { default: 'info', description: 'lowest level in the log' }
-  ),
-  logFormat: Type.Union(
-    (['auto', 'pretty', 'json'] as const).map((format) => Type.Literal(format)),
-    {
-      default: 'auto',
-      description:
-        'form of the log; auto: pretty on a terminal, else json; with json, the start prints nothing else'
-    }
-  ),
+  logLevel: OneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+    default: 'info',
+    description: 'lowest level in the log'
+  }),
+  logFormat: OneOf(['auto', 'pretty', 'json'], {
+    default: 'auto',
+    description: 'form of the log; auto: pretty on a terminal, else json; with json, the start prints nothing else'
+  }),
   requestLog: Type.Boolean({ default: true, description: 'log line for each request' }),
   metrics: MetricsSchema,
   shutdown: ShutdownSchema,
