@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import type { Settings } from '../src/config/settings.ts'
 import type { Database } from '../src/databases/database.ts'
 import { VERBS, type Verb } from '../schemas/grants.ts'
-import { RequestRecord, timingOf, type Collector } from '../src/telemetry/record.ts'
+import { type Collector, createRecorder, type RequestRecord, timingOf } from '../src/telemetry/record.ts'
 import { shownId } from './response-headers.ts'
 
 declare module 'fastify' {
@@ -17,28 +17,27 @@ declare module 'fastify' {
 export default fp(
   async function telemetry (
     app: FastifyInstance,
-    { databases, collectors, settings: { requestLog, serverTiming } }: {
+    { databases, collectors, settings }: {
       readonly databases: ReadonlyMap<string, Database>
       readonly collectors: readonly Collector[]
       readonly settings: Pick<Settings, 'requestLog' | 'serverTiming'>
     }
   ) {
-    const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
-    const readContext = collectors.find((collector) => collector.readContext !== undefined)?.readContext
+    const createRecord = createRecorder(collectors, settings)
     app.decorateRequest('rowQueryRecord', null)
     app.addHook('onRequest', (request, _reply, done) => {
-      request.rowQueryRecord = new RequestRecord(requestLog, isDetailed, readContext)
+      request.rowQueryRecord = createRecord()
       done()
     })
     // onResponse would add two listeners and a closure to each request, and does not run if the client has disconnected
     app.addHook('onSend', (request, reply, _payload, done) => {
       // a hook of the host app may have refused the request before our onRequest hook
-      const record = request.rowQueryRecord ?? new RequestRecord(requestLog, isDetailed, readContext)
+      const record = request.rowQueryRecord ?? createRecord()
       const interested = record.isDeferred ? [] : collectors.filter((collector) => collector.accepts(record.refusal))
-      if (interested.length === 0 && !serverTiming) return done()
+      if (interested.length === 0 && !settings.serverTiming) return done()
       end(record, request, reply, databases)
       for (const collector of interested) collector.collect(record)
-      if (serverTiming) reply.header('server-timing', timingOf(record))
+      if (settings.serverTiming) reply.header('server-timing', timingOf(record))
       done()
     })
   },

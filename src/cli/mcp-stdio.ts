@@ -6,13 +6,14 @@ import { watchTokens } from '../access/token-settings.ts'
 import { withMcpDefaults, type Settings } from '../config/settings.ts'
 import { openDatabases } from '../databases/open.ts'
 import { unauthenticated } from '../errors.ts'
-import { LineTransport, recordCalls } from '../mcp/line-transport.ts'
+import { LineTransport } from '../mcp/line-transport.ts'
 import { isEnabled } from '../mcp/named-tools.ts'
-import { createToolServer, loadSdk, createTools } from '../mcp/tools.ts'
+import { createToolServer, createTools, loadSdk, type Tools } from '../mcp/tools.ts'
 import { grantOf, mayCall, NamedRequests } from '../named/call.ts'
 import { ResponseBudget } from '../response/budget.ts'
 import { createLog, openLogStream } from '../telemetry/log.ts'
 import { createCollectors } from '../telemetry/collectors.ts'
+import { collect, type Collector, createRecorder, type RequestRecord } from '../telemetry/record.ts'
 import { parseFlags } from './commands.ts'
 import { commandGrant, type CommandGrant, loadSettings, requireClaims } from './one-database.ts'
 
@@ -35,20 +36,17 @@ export async function mcp (args: string[]): Promise<number> {
   const log = await createLog({ logLevel, logStream: await openLogStream(logFormat, process.stderr) })
   const databases = await openDatabases(settings.databases, { log, budget: new ResponseBudget(settings.answerMemory) })
   const grants = followGrant(granted, settings, log)
-  const { requestLog } = settings
   const collectors = await createCollectors({ ...settings, metrics: false }, { databases, log })
   const named = settings.requests && new NamedRequests({ databases, limits: settings.limits }, settings.requests)
-  const tools = recordCalls(
-    createTools({ databases, limits: settings.limits, named, ...options }),
-    { collectors, requestLog }
-  )
+  const tools = createTools({ databases, limits: settings.limits, named, ...options })
+  const recorded = recordCalls(tools, collectors, createRecorder(collectors, settings))
   const transport = new LineTransport({
     input: process.stdin,
     output: process.stdout,
     maxLength: settings.bodyLimit,
     parse: sdk.parseJSONRPCMessage
   })
-  const serving = serveStdio(() => createToolServer(sdk, tools, (signal) => ({
+  const serving = serveStdio(() => createToolServer(sdk, recorded, (signal) => ({
     grant: grants.current,
     client: { get destroyed () { return signal.aborted } },
     record: undefined,
@@ -78,5 +76,30 @@ function followGrant (
       return current
     },
     stop: () => watch?.stop()
+  }
+}
+
+const OK = 200
+
+/** There is no HTTP request that has a record. */
+function recordCalls (tools: Tools, collectors: readonly Collector[], createRecord: () => RequestRecord): Tools {
+  return {
+    ...tools,
+    async call (name, args, caller) {
+      const record = createRecord()
+      const grant = (): Grant => {
+        const current = caller.grant()
+        record.token = current.name
+        return current
+      }
+      try {
+        return await tools.call(name, args, { ...caller, record, grant })
+      } finally {
+        record.end()
+        record.requestId = caller.requestId
+        record.status = record.refusal?.statusCode ?? OK
+        collect(collectors, record)
+      }
+    }
   }
 }

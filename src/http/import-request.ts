@@ -15,7 +15,7 @@ import { isReadType } from '../request/read-body.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { logEnd, RequestRecord } from '../telemetry/record.ts'
 import { HttpClient } from './client-connections.ts'
-import { FORMATS, mediaTypeOf, STREAM_FORMATS } from './stream.ts'
+import { FORMATS, mediaTypeOf, nameRequest, STREAM_FORMATS } from './stream.ts'
 
 const IMPORT_TYPES = STREAM_FORMATS.map(mediaTypeOf)
 export const ALL_TYPES = `application/json, or for an import ${IMPORT_TYPES.join(' or ')}`
@@ -181,7 +181,6 @@ export async function handleImport (
   { onReplay, toRefusal, ...settings }: ImportSettings
 ): Promise<string | Buffer> {
   const { raw } = request
-  const { database, grant } = settings.access
   const record = request.rowQueryRecord ??= new RequestRecord(false, false)
   const { format, payload } = request.body as ImportBody
   const options = readImportOptions(format, queryOf(request))
@@ -190,7 +189,7 @@ export async function handleImport (
   if (key !== undefined && options.transaction === 'batch') {
     throw at('', invalidBody('transaction=batch is not allowed with the header Idempotency-Key'))
   }
-  const client = new HttpClient(reply.raw, grant)
+  const client = new HttpClient(reply.raw, settings.access.grant)
   const running = await Import.begin({ ...settings, options, key, onReplay, client, record })
   importing.set(raw.socket, (error) => {
     waiting.add(raw)
@@ -225,14 +224,9 @@ export async function handleImport (
   } finally {
     // for errors that come later, or that the import does not know
     if (options.transaction === 'batch') request.rowQueryCommitted = running.committed
-    Object.assign(record, {
-      importedBytes: running.bytes,
-      verb: 'insert',
-      database: database.name,
-      token: grant.name,
-      requestId: reply.getHeader('x-request-id') ?? '',
-      status: record.refusal?.statusCode ?? reply.statusCode
-    })
+    nameRequest(record, 'insert', settings.access, reply)
+    record.importedBytes = running.bytes
+    record.status = record.refusal?.statusCode ?? reply.statusCode
     record.end()
     logEnd(request.log, record)
     importing.delete(raw.socket)

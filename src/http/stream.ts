@@ -4,6 +4,8 @@ import { finished } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SelectBody } from '../../schemas/body.ts'
 import { fieldsWith } from '../../schemas/fields.ts'
+import type { Verb } from '../../schemas/grants.ts'
+import type { Access } from '../access/authorize.ts'
 import { at, internal, invalidBody, isBug, isServiceError, limitOutOfRange, ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 import { openStream, type StreamRequest } from '../pipeline.ts'
@@ -11,7 +13,7 @@ import { createBodyCheck } from '../request/check-body.ts'
 import type { BodyLimits } from '../request/check-members.ts'
 import type { StreamFormat } from '../response/csv-ndjson-rows.ts'
 import { GRACE, type RowStream } from '../response/row-stream.ts'
-import { type Collector, logEnd, RequestRecord, slowClients } from '../telemetry/record.ts'
+import { collect, type Collector, logEnd, RequestRecord, slowClients } from '../telemetry/record.ts'
 import { HttpClient, isClosed } from './client-connections.ts'
 
 /** Content-Type. */
@@ -175,20 +177,25 @@ export async function sendStream (
       resolve()
       record.status = reply.statusCode
       describe(record, stream, { request, reply, isWhole: error == null && stream.failure === undefined })
-      const { database, grant } = wanted.access
-      Object.assign(record, {
-        verb: 'select',
-        database: database.name,
-        token: grant.name,
-        requestId: reply.getHeader('x-request-id') ?? ''
-      })
-      for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+      nameRequest(record, 'select', wanted.access, reply)
+      collect(collectors, record)
       logEnd(request.log, record)
     })
   })
   running.add(ended)
   record.isDeferred = true
   return reply.type(CONTENT_TYPES[wanted.format]).send(stream.readable)
+}
+
+/** For a record that ends after the hook which names other requests. */
+export function nameRequest (
+  record: RequestRecord,
+  verb: Verb,
+  { database, grant }: Access,
+  reply: FastifyReply
+): void {
+  const requestId = reply.getHeader('x-request-id') ?? ''
+  Object.assign(record, { verb, database: database.name, token: grant.name, requestId })
 }
 
 /**

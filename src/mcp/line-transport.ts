@@ -8,9 +8,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { ServiceError } from '../errors.ts'
 import { onOneLine } from '../json/exact-json.ts'
 import { parseBody } from '../request/check-body.ts'
-import { type Collector, RequestRecord } from '../telemetry/record.ts'
 import { errorText, INVALID_REQUEST, PARSE_ERROR, readMessage } from './message.ts'
-import type { Tools } from './tools.ts'
 
 interface LineTransportOptions {
   readonly input: Readable
@@ -182,40 +180,4 @@ function respondedId (message: JSONRPCMessage): unknown {
   return message.method === 'notifications/subscriptions/acknowledged'
     ? message.params?._meta?.['io.modelcontextprotocol/subscriptionId']
     : undefined
-}
-
-const OK = 200
-
-/** Records each call of a tool if there is no HTTP request that has a record. */
-export function recordCalls (
-  tools: Tools,
-  {
-    collectors,
-    requestLog
-  }: { readonly collectors: readonly Collector[], readonly requestLog: boolean }
-): Tools {
-  return {
-    ...tools,
-    async call (name, args, caller) {
-      const record = new RequestRecord(
-        requestLog,
-        collectors.some((collector) => collector.isDetailed),
-        collectors.find((collector) => collector.readContext !== undefined)?.readContext
-      )
-      const grant = caller.grant
-      const noted = (): ReturnType<typeof grant> => {
-        const current = grant()
-        record.token = current.name
-        return current
-      }
-      try {
-        return await tools.call(name, args, { ...caller, record, grant: noted })
-      } finally {
-        record.end()
-        record.requestId = caller.requestId
-        record.status = record.refusal?.statusCode ?? OK
-        for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
-      }
-    }
-  }
 }

@@ -140,6 +140,20 @@ export class RequestRecord {
   }
 }
 
+/** Creates the records of requests with all that these collectors need. */
+export function createRecorder (
+  collectors: readonly Collector[],
+  { requestLog, serverTiming = false }: { readonly requestLog: boolean, readonly serverTiming?: boolean }
+): () => RequestRecord {
+  const isDetailed = serverTiming || collectors.some((collector) => collector.isDetailed)
+  const readContext = collectors.find((collector) => collector.readContext !== undefined)?.readContext
+  return () => new RequestRecord(requestLog, isDetailed, readContext)
+}
+
+export function collect (collectors: readonly Collector[], record: RequestRecord): void {
+  for (const collector of collectors) if (collector.accepts(record.refusal)) collector.collect(record)
+}
+
 /** `Server-Timing` (W3C): milliseconds of planning, in the database, and in total. */
 export function timingOf ({ planning, inDatabase = 0, total }: RequestRecord): string {
   return `plan;dur=${planning.toFixed(3)}, db;dur=${inDatabase.toFixed(3)}, total;dur=${total.toFixed(3)}`
