@@ -19,7 +19,11 @@ const program = (options: string): string => `
     loaded.add(/node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1] ?? '')
     return found
   } })
-  const take = () => { const packages = [...loaded].filter((name) => name !== ''); loaded.clear(); return packages.sort() }
+  const take = () => {
+    const packages = [...loaded].filter((name) => name !== '')
+    loaded.clear()
+    return packages.sort()
+  }
   const { rowQuery, hashToken } = await import('${ROOT}/src/index.ts')
   const imported = take()
   const { default: Fastify } = await import('fastify')
@@ -31,7 +35,8 @@ const program = (options: string): string => `
   app.register(rowQuery, { databases, tokens, ...${options} })
   await app.ready()
   const registered = take()
-  const answer = await app.inject({ method: 'POST', url: '/shop/orders', headers: { authorization: 'Bearer ${TOKEN}' }, payload: { verb: 'select' } })
+  const headers = { authorization: 'Bearer ${TOKEN}' }
+  const answer = await app.inject({ method: 'POST', url: '/shop/orders', headers, payload: { verb: 'select' } })
   console.log(JSON.stringify({ imported, registered, status: answer.statusCode, requested: take() }))
   await app.close()
 `
@@ -87,7 +92,9 @@ const HOOKS = `
   const loaded = new Set()
   registerHooks({ resolve (name, context, next) {
     const found = next(name, context)
-    loaded.add(/node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1] ?? /\\/(plugins|src\\/\\w+)\\//.exec(found.url)?.[1])
+    const [, loads] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url) ??
+      /\\/(plugins|src\\/\\w+)\\//.exec(found.url) ?? []
+    loaded.add(loads)
     return found
   } })
   process.on('exit', () => console.error(JSON.stringify([...loaded].filter(Boolean).sort())))

@@ -140,6 +140,7 @@ t.test('the other commands work as described', async (t) => {
   t.match(output, /^demo: answers, 6 tables and views\n[^]*rq_[\w-]{43}[^]*"expires": "2036-01-01"/)
   t.match(
     output,
-    /\n\{\n {2}"openapi": "3\.1\.0"[^]*"\/demo\/orders": \{[^]*\nexport interface Orders \{\n[^]*\nexport interface DB \{\n/
+    new RegExp('\\n\\{\\n {2}"openapi": "3\\.1\\.0"[^]*"/demo/orders": \\{[^]*' +
+      '\\nexport interface Orders \\{\\n[^]*\\nexport interface DB \\{\\n')
   )
 })

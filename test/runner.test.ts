@@ -23,7 +23,8 @@ async function run (t: Test, files: Record<string, string>): Promise<{ code: unk
 
 t.test('files that pass, each with what it tears down before the next one begins', async (t) => {
   const text =
-    `${TAP}if (globalThis.open) throw new Error('open')\nglobalThis.open = true\nt.teardown(() => { globalThis.open = false })\nt.test('one', async (t) => { t.ok(true) })`
+    `${TAP}if (globalThis.open) throw new Error('open')\nglobalThis.open = true\nt.teardown(() => { globalThis.open ` +
+      "= false })\nt.test('one', async (t) => { t.ok(true) })"
   t.match(await run(t, { 'a.ts': text, 'b.ts': text }), {
     code: 0, stdout: /pass \S+a\.ts[^]*pass \S+b\.ts[^]*4 passed, 0 failed/
   })
@@ -44,7 +45,8 @@ t.test('assertions that pass are counted, and one that fails after them is print
   const { stdout } = await run(t, { 'a.ts': text })
   t.match(stdout, /not ok 2 - [^]*a\.ts\n +lineNumber: 3\n[^]*\n4 passed, 2 failed, 0 skipped/)
   const late =
-    `${TAP}let ended\nt.test('one', async (t) => { t.ok(true); ended = t })\nt.test('two', async (t) => { ended.ok(true) })`
+    `${TAP}let ended\nt.test('one', async (t) => { t.ok(true); ended = t })\nt.test('two', ` +
+      'async (t) => { ended.ok(true) })'
   t.match(await run(t, { 'a.ts': late }), { code: 1, stdout: /assertion after/ }, 'one after the end of its test fails')
 })
 
@@ -52,7 +54,8 @@ t.test('a file fails that throws, ends its process, or is rejected where nobody 
   const files = {
     'a.ts': "throw new Error('thrown')",
     'b.ts': `${TAP}t.test('one', async () => { process.exit(0) })`,
-    'c.ts': `${TAP}t.test('one', async () => { Promise.reject(new Error('rejected')); await new Promise((resolve) => setTimeout(resolve, 50)) })`,
+    'c.ts': `${TAP}t.test('one', async () => { Promise.reject(new Error('rejected')); await new Promise((resolve) ` +
+      '=> setTimeout(resolve, 50)) })',
     'd.ts': `${TAP}t.ok(true)`
   }
   const { code, stdout } = await run(t, files)

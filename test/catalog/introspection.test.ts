@@ -61,9 +61,12 @@ const keyed = {
     'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key ' +
       '(region, code), unique key by_name (name), unique key by_both (name, code))',
     `create table people (
-      id int not null auto_increment primary key, country_code char(2) null, country_region int null, boss int null, email varchar(50) not null,
-      constraint people_country foreign key (country_region, country_code) references countries (region, code) on delete set null,
-      constraint people_boss foreign key (boss) references people (id), unique key \`e.mail\` (email), key just_an_index (boss, email))`,
+      id int not null auto_increment primary key, country_code char(2) null, country_region int null, boss int null,
+      email varchar(50) not null,
+      constraint people_country foreign key (country_region, country_code)
+      references countries (region, code) on delete set null,
+      constraint people_boss foreign key (boss) references people (id), unique key \`e.mail\` (email),
+      key just_an_index (boss, email))`,
     'create table no_key (a int null)',
     'create table prefixed (word varchar(100) not null, unique key beginning (word(10)))'
   ],
@@ -71,7 +74,8 @@ const keyed = {
     'create table countries (code char(2) not null, region int not null, name varchar(20) not null, primary key ' +
       '(region, code), unique (name), unique (name, code))',
     `create table people (
-      id integer primary key, country_code char(2) null, country_region int null, boss int null references people, email varchar(50) not null,
+      id integer primary key, country_code char(2) null, country_region int null, boss int null references people,
+      email varchar(50) not null,
       foreign key (country_region, country_code) references COUNTRIES on delete set null)`,
     'create table no_key (a int null)',
     'create unique index by_email on people (email)',
@@ -95,7 +99,8 @@ const indexed = {
   mysql: [
     `create table events (
       id int not null auto_increment primary key, tenant int not null, created datetime not null, note text not null,
-      key newest (tenant, created desc), key words (note(10)), fulltext key whole (note), unique key at_once (created, tenant))`,
+      key newest (tenant, created desc), key words (note(10)), fulltext key whole (note),
+      unique key at_once (created, tenant))`,
     'create table no_primary_key (a int not null, b int not null, c int null, unique key zz (b), unique key nullable ' +
       '(c), unique key aa (a))'
   ],
@@ -109,8 +114,11 @@ const indexed = {
 }
 const collated = {
   mysql: [`create table words (
-    plain varchar(5) character set utf8mb4 collate utf8mb4_unicode_ci null, old char(5) character set latin1 collate latin1_german1_ci null, exact text character set utf8mb4 collate utf8mb4_bin null,
-    small enum('a') character set ascii collate ascii_general_ci null, n int null, moment datetime null, bytes varbinary(5) null)`, 'create view shown as select plain, n from words'],
+    plain varchar(5) character set utf8mb4 collate utf8mb4_unicode_ci null,
+    old char(5) character set latin1 collate latin1_german1_ci null,
+    exact text character set utf8mb4 collate utf8mb4_bin null,
+    small enum('a') character set ascii collate ascii_general_ci null, n int null, moment datetime null,
+    bytes varbinary(5) null)`, 'create view shown as select plain, n from words'],
   sqlite: ['create table words (id integer primary key, plain text, exact text collate binary, other text collate ' +
     'NoCase, padded text collate rtrim, n int)', 'create table uncollated (a text)']
 }
@@ -371,7 +379,8 @@ await testOnServers('indexes are known with their parts, the primary key first',
 
 await onEachEngine(t, 'an index that the optimizer does not use is not ordered, and an expression has no column', {
   schema: (engine) => [
-    `create table hidden (id int not null primary key, a int not null, key by_a (a) ${engine === 'mysql' ? 'invisible' : 'ignored'})`,
+    `create table hidden (id int not null primary key, a int not null, key by_a (a)
+      ${engine === 'mysql' ? 'invisible' : 'ignored'})`,
     ...engine === 'mysql'
       ? [
           'create table computed (a varchar(10) not null, b int not null, unique key by_lower ((lower(a)), b))'
@@ -456,8 +465,11 @@ const FORMS: ReadonlyArray<[sql: string, timing: string, event: TriggerEvent]> =
 ]
 const formed: Schema = {
   mysql: [],
-  sqlite: FORMS.map(([sql], index) =>
-  `create table t${index} (a); ${sql.replace(/\bt$|\[t\]$/, `t${index}`).replace(/trigger (if not exists )?(main\.)?x /, `trigger $1$2x${index} `)} begin select 1; end`)
+  sqlite: FORMS.map(([sql], index) => {
+    const named = sql.replace(/\bt$|\[t\]$/, `t${index}`)
+      .replace(/trigger (if not exists )?(main\.)?x /, `trigger $1$2x${index} `)
+    return `create table t${index} (a); ${named} begin select 1; end`
+  })
 }
 
 await onEachEngine(t, 'the text of a trigger is parsed in every form ' +
@@ -525,9 +537,8 @@ for (const engine of await engines()) {
     }
   })
 
-  t.test(`a privilege by a pattern for databases counts if every pattern that matches grants it (${engine.name})`, async (
-    t
-  ) => {
+  t.test('a privilege by a pattern for databases counts if every pattern that matches ' +
+    `grants it (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, ['create table plain (id int not null primary key)'])
     t.teardown(() => database.drop())
     const url = await createUser(t, database, { grants: [] })
@@ -561,7 +572,8 @@ const FEW = 3
 const MANY = 12
 
 const createOne = (index: number): string =>
-  `create table t${index} (id int not null primary key, a int null references t${index} (id), b varchar(5) null, unique (a, b))`
+  `create table t${index} (id int not null primary key, a int null references t${index} (id), b varchar(5) null,
+    unique (a, b))`
 const several: Schema = { mysql: Array.from({ length: FEW }, (_, index) => createOne(index)), sqlite: [] }
 
 await onEachEngine(t, 'reading the catalog takes a fixed ' +

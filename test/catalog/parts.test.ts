@@ -41,9 +41,8 @@ t.test('other work is done after each table', async (t) => {
 })
 
 for (const engine of await engines()) {
-  t.test(`the rows of a query are read between turns of the event loop, and equal texts are one (${engine.name})`, async (
-    t
-  ) => {
+  t.test('the rows of a query are read between turns of the event loop, ' +
+    `and equal texts are one (${engine.name})`, async (t) => {
     const database = await createTestDatabase(engine, [])
     const connection = await connect(database.url)
     t.teardown(async () => {
@@ -60,7 +59,8 @@ for (const engine of await engines()) {
       'all select 5 union all select 6 union all select 7 union all select 8 union all select 9)'
     const rows = await ask(
       connection,
-      `select a.n + 10 * b.n + 100 * c.n + 1000 * d.n as i, 'the same', null from ${digits} a, ${digits} b, ${digits} c, ${digits} d order by 1`
+      `select a.n + 10 * b.n + 100 * c.n + 1000 * d.n as i, 'the same', null from ${digits} a, ${digits} b,
+        ${digits} c, ${digits} d order by 1`
     )
     t.same(rows, Array.from({ length: 10_000 }, (_, index) => [String(index), 'the same', null]))
     t.equal(pauses, 20)
@@ -95,7 +95,8 @@ await onEachEngine(t, 'columns with the same declaration share a type, because a
   'columns has few of them', {
   schema: (engine) => ['one', 'two'].map(
     (name) =>
-      `create table ${name} (id int primary key, a decimal(10,2), b decimal(10,2), c decimal(12,2), d ${engine === 'sqlite' ? 'json' : 'datetime'}, e ${engine === 'sqlite' ? 'json' : 'datetime'})`
+      `create table ${name} (id int primary key, a decimal(10,2), b decimal(10,2), c decimal(12,2),
+        d ${engine === 'sqlite' ? 'json' : 'datetime'}, e ${engine === 'sqlite' ? 'json' : 'datetime'})`
   )
 }, async (t, { url }) => {
   const { tables } = await loadCatalog(url)

@@ -178,7 +178,8 @@ async function checkTokens (t: Test, tokens: TokenOptions[], roles = {}, ...args
   })
   const database = new DatabaseSync(`${folder}/shop.db`)
   database.exec(
-    `${ORDERS}; create view totals as select id, total from orders; create virtual table words using fts5(status, code, content=orders, content_rowid=id)`
+    `${ORDERS}; create view totals as select id, total from orders; create virtual table words using fts5(status, ` +
+      'code, content=orders, content_rowid=id)'
   )
   database.close()
   return await runCheck(t, ['--config', `${folder}/row-query.json`, ...args])
@@ -317,7 +318,8 @@ const VIEWED = [
 ]
 
 for (const engine of servers) {
-  t.test(`privileges that grants need and the account lacks are warnings, by verb, table and column (${engine.name})`, async (
+  t.test('privileges that grants need and the account lacks are warnings, by verb, ' +
+    `table and column (${engine.name})`, async (
     t
   ) => {
     const database = await createTestDatabase(engine, VIEWED)
@@ -499,7 +501,8 @@ for (const engine of servers) {
     ).length, 2)
   })
 
-  t.test(`an account without a password, and a connection without TLS to another machine, are warnings (${engine.name})`, async (
+  t.test('an account without a password, and a connection without TLS to another machine, ' +
+    `are warnings (${engine.name})`, async (
     t
   ) => {
     const database = await createDatabase(t, engine)
@@ -562,7 +565,8 @@ for (const engine of ['sqlite' as const, ...servers]) {
     t
   ) => {
     const schema = [
-      `create table customers (id int primary key, ${name === 'sqlite' ? 'name varchar(20)' : 'name varchar(20), unique name_key (name(5))'})`,
+      `create table customers (id int primary key,
+        ${name === 'sqlite' ? 'name varchar(20)' : 'name varchar(20), unique name_key (name(5))'})`,
       ...name === 'sqlite'
         ? [
             'create unique index name_key on customers (name collate nocase)',

@@ -24,7 +24,9 @@ const folder = t.testdir()
 const file = join(folder, 'shop.db')
 const database = new DatabaseSync(file)
 database.exec(
-  `create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id, 'a text that is the same in each row' as name from few a join few b join few c; create view endless as select count(*) as n from many`
+  `create table few (id integer primary key); insert into few ${numbers(ROWS)}; create view many as select a.id,
+    'a text that is the same in each row' as name from few a join few b join few c; create view endless as select
+    count(*) as n from many`
 )
 database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }

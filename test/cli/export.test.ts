@@ -24,8 +24,10 @@ const FEW = 'id\r\n0\r\n1\r\n2\r\n'
 const folder = t.testdir()
 const file = join(folder, 'shop.db')
 const database = new DatabaseSync(file)
-database.exec(`create table few (id integer primary key); insert into few ${numbers(3)}; create table part (id integer primary key); insert into part ${numbers(1000)};
-  create table broken (id integer primary key, n real); insert into broken select id, case when id < 900 then id else 9e999 end from part;
+database.exec(`create table few (id integer primary key); insert into few ${numbers(3)}; create table part (id integer
+  primary key); insert into part ${numbers(1000)};
+  create table broken (id integer primary key, n real); insert into broken select id,
+  case when id < 900 then id else 9e999 end from part;
   create view many as select a.id, 'a text that is the same in each row' as name from part a join part b join part c`)
 database.close()
 const env = { DATABASE_URL: `sqlite:${file}`, API_TOKEN: TOKEN }

@@ -95,11 +95,9 @@ t.test('the file of the program has the syntax of a script for Node 14, without 
   }
 })
 
-const misspelt: Array<{ args: string[], line: RegExp }> = [
-  {
-    args: ['start'],
-    line: /^row-query: "start" is not a command; the commands are serve, token, check, health, openapi, types, mcp, export, import, demo, keys\n$/
-  },
+const ALL = 'serve, token, check, health, openapi, types, mcp, export, import, demo, keys'
+const misspelt: Array<{ args: string[], line: RegExp | string }> = [
+  { args: ['start'], line: `row-query: "start" is not a command; the commands are ${ALL}\n` },
   { args: ['constructor'], line: /^row-query: "constructor" is not a command/ },
   { args: ['serve', '--prot', '80'], line: /^row-query: --prot: is not a flag of serve; did you mean --port\?\n$/ },
   { args: ['serve', '--port'], line: /^row-query: Option '--port <value>' argument missing\n$/ },
@@ -110,7 +108,8 @@ const misspelt: Array<{ args: string[], line: RegExp }> = [
   },
   {
     args: ['token', '--permission', 'select', '--nam=x'],
-    line: /^row-query: --permission: is not a flag of token; did you mean --permissions\?\nrow-query: --nam: is not a flag of token; did you mean --name\?\n$/
+    line: 'row-query: --permission: is not a flag of token; did you mean --permissions?\n' +
+      'row-query: --nam: is not a flag of token; did you mean --name?\n'
   }
 ]
 
@@ -118,7 +117,8 @@ for (const { args, line } of misspelt) {
   t.test(`row-query ${args.join(' ')} is refused in one line`, async (t) => {
     const { code, stdout, stderr } = await runInProcess(t as Test, args)
     t.same({ code, stdout }, { code: 2, stdout: '' })
-    t.match(stderr, line)
+    if (typeof line === 'string') t.equal(stderr, line)
+    else t.match(stderr, line)
   })
 }
 
@@ -189,8 +189,8 @@ for (const { args, entry } of entries) {
 }
 
 t.test('tokens of the token file are written, listed and revoked', async (t) => {
-  const other =
-    `{"name":"other","sha256":"${'a'.repeat(64)}","permissions":["select"],"databases":{"shop":"*"},"claims":{"tenant":9007199254740993}}`
+  const other = `{"name":"other","sha256":"${'a'.repeat(64)}","permissions":["select"],"databases":{"shop":"*"},` +
+    '"claims":{"tenant":9007199254740993}}'
   const folder = t.testdir({ 'tokens.json': `[${other}]` })
   const env = {
     DATABASE_URL: 'sqlite:shop.db', API_TOKENS_FILE: join(folder, 'tokens.json'), API_TOKEN: 'x'.repeat(32)
@@ -216,7 +216,8 @@ t.test('tokens of the token file are written, listed and revoked', async (t) => 
   })
   t.same(
     (await run('list')).stdout,
-    `"API_TOKEN": select, insert, update, delete on all databases (configuration)\n"other": select on shop (${env.API_TOKENS_FILE})\n"reports": select on shop, expires 2999-01-01 (${env.API_TOKENS_FILE})\n`
+    '"API_TOKEN": select, insert, update, delete on all databases (configuration)\n"other": select on shop ' +
+      `(${env.API_TOKENS_FILE})\n"reports": select on shop, expires 2999-01-01 (${env.API_TOKENS_FILE})\n`
   )
   t.match(await run('revoke', 'report'), { code: 2, stderr: 'did you mean "reports"?' })
   t.match(await run('revoke', 'API_TOKEN'), { code: 2, stderr: 'is not a token of' })

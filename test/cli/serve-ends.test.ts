@@ -193,7 +193,8 @@ t.test('SIGHUP while a server connects to its database does not end it', async (
       setImmediate(() => socket.destroy())
     })
     await new Promise((resolve) => database.listen(0, '127.0.0.1', resolve))
-    process.env.DATABASE_URL = 'mysql://root@127.0.0.1:' + database.address().port + '/shop'`, { env: { API_TOKEN: TOKEN }, prefix: WITHOUT_TAP })
+    process.env.DATABASE_URL = 'mysql://root@127.0.0.1:' + database.address().port + '/shop'
+  `, { env: { API_TOKEN: TOKEN }, prefix: WITHOUT_TAP })
   t.match(await server.post('/api/shop/people', select, TOKEN), { status: 503 })
   t.match(await server.stop(), { code: 0, stderr: '' })
 })
@@ -481,9 +482,13 @@ const proxies = {
     config: `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log;
 events { worker_connections 512; }
 http {
-  access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c; uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e;
+  access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b;
+  fastcgi_temp_path ${folder}/c; uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e;
   upstream rows { ${backends.map((port) => `server 127.0.0.1:${port} max_fails=0;`).join(' ')} keepalive 32; }
-  server { listen 127.0.0.1:${listen}; location / { proxy_pass http://rows; proxy_http_version 1.1; proxy_set_header Connection ""; } }
+  server {
+    listen 127.0.0.1:${listen};
+    location / { proxy_pass http://rows; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
 }
 `
   }),

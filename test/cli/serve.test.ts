@@ -203,9 +203,8 @@ t.test('a host that is not known is refused in one line', async (t) => {
 })
 
 for (const file of [{ databases: { gone } }, { databases: { gone }, tokens: [] }]) {
-  t.test(`with ${JSON.stringify(Object.keys(file))} the server starts, refuses every request and says how to make a token`, async (
-    t
-  ) => {
+  t.test(`with ${JSON.stringify(Object.keys(file))} the server starts, refuses every request ` +
+    'and says how to make a token', async (t) => {
     const cwd = t.testdir({ 'row-query.json': JSON.stringify(file) })
     const server = await serveRowQuery(t, { cwd, args: ['--config', 'row-query.json'] })
     for (const token of [undefined, 'demo', '']) {
@@ -214,10 +213,8 @@ for (const file of [{ databases: { gone } }, { databases: { gone }, tokens: [] }
       })
     }
     const { stderr } = await server.stop()
-    t.match(
-      stderr,
-      /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/
-    )
+    t.match(stderr, /^row-query: no token is configured, so all requests are refused\.$/m)
+    t.match(stderr, /^row-query: Set API_TOKEN, or .*row-query token --name me/m)
   })
 }
 
@@ -386,7 +383,7 @@ t.test('metrics on the main port, and no metrics', async (t) => {
 t.test('metrics without a port, and with a setting that there is not, are refused', async (t) => {
   t.match(await runRowQuery(t, ['serve'], { ...start(t, { metrics: { prot: 1 } }) }), {
     code: 2,
-    stderr: /^row-query: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; did you mean "port"\?$/m
+    stderr: /: metrics\.port: is required .*\nrow-query: metrics\.prot: is not a setting; did you mean "port"\?$/m
   })
 })
 

@@ -33,7 +33,8 @@ t.test('the addresses, the tables and a request are shown', async (t) => {
 
 Try it:
 
-  curl -s 'http://[::1]:81/rows/shop/customers' -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
+  curl -s 'http://[::1]:81/rows/shop/customers' -H "Authorization: Bearer $TOKEN" \
+-H 'Content-Type: application/json' -d '{"verb":"select","limit":3}'
 
 `)
 })
@@ -293,10 +294,8 @@ t.test('flags override the environment, which overrides the file', async (t) => 
 
 t.test('a server without a token says how to make one', async (t) => {
   const server = await serve(t as Test, { env: {} })
-  t.match(
-    server.stderr,
-    /^row-query: no token is configured, so all requests are refused\.\nrow-query: Set API_TOKEN, or .*row-query token --name me/
-  )
+  t.match(server.stderr, /^row-query: no token is configured, so all requests are refused\.$/m)
+  t.match(server.stderr, /^row-query: Set API_TOKEN, or .*row-query token --name me/m)
   t.equal(await ask(server.address, '/api/shop/people'), 401)
   t.equal(await server.end(), 0)
 })

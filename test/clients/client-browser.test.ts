@@ -28,14 +28,21 @@ async function startSite (t: Test): Promise<string> {
 const PROGRAM = `async ({ url, closed, token }) => {
   const { createClient, RowQueryError } = await import('/client.js')
   const db = createClient({ url, token, idempotencyKeys: false }).database('shop')
-  const errorOf = (promise) => promise.then(() => 'resolved', (error) => ({ isOurs: error instanceof RowQueryError, name: error.name, code: error.code, status: error.status, requestId: typeof error.requestId }))
-  await db.insert('orders', { data: { id: 9007199254740993n, customer_id: 1, note: 'browser' } }, { headers: { 'x-request-id': 'from-the-page' } })
-  const large = await db.select('orders', { filters: { id: 9007199254740993n }, columns: ['id', 'note'] }, { consistency: 'primary' })
+  const errorOf = (promise) => promise.then(() => 'resolved', (error) => {
+    const { name, code, status, requestId } = error
+    return { isOurs: error instanceof RowQueryError, name, code, status, requestId: typeof requestId }
+  })
+  const id = 9007199254740993n
+  await db.insert('orders', { data: { id, customer_id: 1, note: 'browser' } }, {
+    headers: { 'x-request-id': 'from-the-page' }
+  })
+  const large = await db.select('orders', { filters: { id }, columns: ['id', 'note'] }, { consistency: 'primary' })
   const ids = []
   for await (const { id } of db.pages('orders', { limit: 1, columns: ['id'] })) ids.push(id)
-  const { results } = await db.transaction([{ table: 'orders', verb: 'delete', filters: { id: 9007199254740993n } }])
+  const { results } = await db.transaction([{ table: 'orders', verb: 'delete', filters: { id } }])
   const controller = new AbortController()
-  const aborted = errorOf(createClient({ url: closed, token, retries: 100 }).database('shop').select('orders', {}, { signal: controller.signal }))
+  const patient = createClient({ url: closed, token, retries: 100 }).database('shop')
+  const aborted = errorOf(patient.select('orders', {}, { signal: controller.signal }))
   setTimeout(() => controller.abort(), 300)
   const value = {
     large, ids, results,

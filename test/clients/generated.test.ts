@@ -76,7 +76,8 @@ for (const generator of generators) {
 // `row-query types`: interfaces that Kysely takes, and that type requests without HTTP.
 
 const odd = (quote: string): string[] => [
-  `create table ${quote}it's a "table"${quote} (${quote}a b${quote} int not null primary key, ${quote}c'd${quote} varchar(5) null, ${quote}__proto__${quote} int null)`,
+  `create table ${quote}it's a "table"${quote} (${quote}a b${quote} int not null primary key, ${quote}c'd${quote}
+    varchar(5) null, ${quote}__proto__${quote} int null)`,
   `create table ${quote}Array${quote} (id int not null primary key)`,
   `create table ${quote}Column${quote} (id int not null primary key)`
 ]

@@ -377,8 +377,12 @@ for (const [env, settings] of readFrom) {
 }
 
 t.test('variables override the file and are merged into its objects; those of databases apply to each', async (t) => {
-  const config =
-    `${t.testdir({ 'row-query.json': JSON.stringify({ databases: { shop: { ...shop, pool: { size: 5, queue: 6 } }, crm: shop }, limits: { offset: 1, filterDepth: 2 }, docs: true }) })}/row-query.json`
+  const file = {
+    databases: { shop: { ...shop, pool: { size: 5, queue: 6 } }, crm: shop },
+    limits: { offset: 1, filterDepth: 2 },
+    docs: true
+  }
+  const config = `${t.testdir({ 'row-query.json': JSON.stringify(file) })}/row-query.json`
   const env = { ROW_QUERY_POOL_SIZE: '20', ROW_QUERY_LIMITS_OFFSET: '3', ROW_QUERY_DOCS: 'false' }
   t.same(loadConfig(env, { config }).config, {
     databases: { shop: { ...shop, pool: { size: 20, queue: 6 } }, crm: { ...shop, pool: { size: 20 } } },

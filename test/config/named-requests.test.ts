@@ -86,7 +86,9 @@ t.test('a request that is right has no line', async (t) => {
     { verb: 'delete', filters: { id: 1 }, returning: ['id'] },
     { verb: 'delete', filters: { id: 1 } }
   ]
-  for (const body of shown) t.same(errorsOf({ as: 'front', body }), [], `all columns are named: ${JSON.stringify(body)}`)
+  for (const body of shown) {
+    t.same(errorsOf({ as: 'front', body }), [], `all columns are named: ${JSON.stringify(body)}`)
+  }
 })
 
 t.test('a parameter in another place is a mistake', async (t) => {

@@ -112,7 +112,8 @@ t.test('totals are the sum of their lines, to the cent', async (t) => {
   const cents = (column: string) => `CAST(ROUND(100 * ${column}) AS INTEGER)`
   const wrong = select(path, `
     SELECT orders.id FROM orders JOIN order_items ON order_id = orders.id
-    GROUP BY orders.id HAVING ${cents('total')} <> SUM(quantity * ${cents('unit_price')}) OR ${cents('total')} <> SUM(${cents('line_total')})`)
+    GROUP BY orders.id HAVING ${cents('total')} <> SUM(quantity * ${cents('unit_price')}) OR ${cents('total')} <>
+    SUM(${cents('line_total')})`)
   t.strictSame(wrong, [])
   t.strictSame(select(path, 'SELECT id, total FROM orders EXCEPT SELECT order_id, total FROM order_totals'), [])
 })

@@ -5,7 +5,8 @@ import type { Transaction, TransactionOptions } from '../../src/dialects/dialect
 import { onEachDialect, rowsIn, type DialectTest } from '../support/dialects.ts'
 
 const table = (types: string): string =>
-  `create table accounts (id integer primary key, name varchar(20) not null unique, amount integer not null, check (amount >= 0))${types}`
+  `create table accounts (id integer primary key, name varchar(20) not null unique, amount integer not null,
+    check (amount >= 0))${types}`
 const rows = "insert into accounts values (1, 'a', 10), (2, 'b', 20)"
 const schema = { sqlite: [table(''), rows], mysql: [table(''), rows] }
 

@@ -41,7 +41,10 @@ const proxies: Record<string, (folder: string, listen: number, service: number) 
     })
     writeFileSync(join(folder, 'site.conf'), site)
     const config = `daemon off; worker_processes 1; pid ${folder}/pid; error_log ${folder}/error.log; events {}
-http { access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c; uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e; include ${folder}/site.conf; }`
+http {
+  access_log off; client_body_temp_path ${folder}/a; proxy_temp_path ${folder}/b; fastcgi_temp_path ${folder}/c;
+  uwsgi_temp_path ${folder}/d; scgi_temp_path ${folder}/e; include ${folder}/site.conf;
+}`
     const args = ['-p', folder, '-e', join(folder, 'error.log'), '-c', join(folder, 'config')]
     return {
       program: join(await unpackedPackage('nginx-light'), 'usr/sbin/nginx'), config, check: [...args, '-t'], run: args

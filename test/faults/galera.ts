@@ -77,7 +77,8 @@ const addressOf = ({ network }: Place, index: number): string => network?.addres
 function createNode (place: Place, index: number): Node {
   const data = dataOf(place, index)
   const url =
-    `mysql://root@127.0.0.1:${place.ports[index]?.sql}${place.network === undefined ? '' : `?socketPath=${join(data, 's')}`}`
+    `mysql://root@127.0.0.1:${place.ports[index]?.sql}` +
+      `${place.network === undefined ? '' : `?socketPath=${join(data, 's')}`}`
   const log = join(data, 'log.err')
   const [base, command] = commandsOf(place, index)
   const { env } = place.program
@@ -133,7 +134,8 @@ function commandsOf (place: Place, index: number): [string[], string[]] {
     '--wsrep-cluster-name=t', `--wsrep-node-name=n${index}`, `--wsrep-node-address=${address}`,
     `--wsrep-cluster-address=gcomm://${members}`,
     '--wsrep-sst-method=rsync', `--wsrep-sst-receive-address=${address}:${state}`,
-    `--wsrep-provider-options=gmcast.listen_addr=tcp://${address}:${group};ist.recv_addr=${address}:${increment};gcache.size=32M;${TIMES}`
+    `--wsrep-provider-options=gmcast.listen_addr=tcp://${address}:${group};ist.recv_addr=${address}:` +
+      `${increment};gcache.size=32M;${TIMES}`
   ]]
 }
 

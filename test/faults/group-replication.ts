@@ -76,7 +76,8 @@ export async function startGroupReplication (program: Program, network?: Network
 const dataOf = ({ folder }: Place, index: number): string => join(folder, `n${index}`)
 const addressOf = ({ network }: Place, index: number): string => network?.address(index) ?? '127.0.0.1'
 const urlOf = (place: Place, index: number): string =>
-  `mysql://root@127.0.0.1:${place.ports[index]}${place.network === undefined ? '' : `?socketPath=${join(dataOf(place, index), 's')}`}`
+  `mysql://root@127.0.0.1:${place.ports[index]}` +
+    `${place.network === undefined ? '' : `?socketPath=${join(dataOf(place, index), 's')}`}`
 
 function createNode (place: Place, index: number): Node {
   const { program: { env }, ports } = place

@@ -312,7 +312,8 @@ export async function holdsHistories (t: Test, stage: Stage): Promise<void> {
     clearInterval(forgetting)
   }
   t.comment(
-    `${events.length} requests with ${history.done} operations done in ${seconds()} s; ${JSON.stringify(disturbances)}; ${[...answers].map(([code, count]) => `${code}: ${count}`).join(', ')}`
+    `${events.length} requests with ${history.done} operations done in ${seconds()} s; ` +
+      `${JSON.stringify(disturbances)}; ${[...answers].map(([code, count]) => `${code}: ${count}`).join(', ')}`
   )
   for (const index of stage.urls.keys()) {
     const sql = stage.sql(index)

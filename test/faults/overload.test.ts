@@ -48,7 +48,8 @@ for (const kind of kinds) {
     const refused = answers.filter(({ status }) => status !== 200)
     const refusalTime = middle(refused.map(({ time }) => time))
     t.comment(
-      `${answers.length} asked, ${served.length} answered, ${refused.length} refused in ${refusalTime} ms; memory ${before.toFixed()} -> ${after.toFixed()} MB`
+      `${answers.length} asked, ${served.length} answered, ${refused.length} refused in ${refusalTime} ms; memory ` +
+        `${before.toFixed()} -> ${after.toFixed()} MB`
     )
     t.same([...new Set(refused.map(({ status, code }) => `${status} ${code}`))], ['503 OVERLOADED'])
     t.ok(served.length > CAPACITY * DURATION / 1000 / 3, 'what the pool can carry is answered all the same')

@@ -27,7 +27,8 @@ for (const kind of kinds) {
     await load.stop()
     t.ok(program.lives())
     t.comment(
-      `the first select after each restart: ${Math.max(...slow)} ms at most; the slowest answer of all: ${load.slowest} ms`
+      `the first select after each restart: ${Math.max(...slow)} ms at most; the slowest answer of all: ` +
+        `${load.slowest} ms`
     )
     t.comment(`memory at the end: ${program.memory().toFixed()} MB`)
     t.ok(Math.max(...slow) < SOON)

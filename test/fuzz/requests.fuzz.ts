@@ -79,7 +79,8 @@ await onEachEngine(t, 'no request gets more than it may, and ' +
       const [fault] = faultsIn(request, answers)
       if (fault !== undefined) {
         throw new Counterexample(
-        `${fault}\n${JSON.stringify(bytes.toString('latin1').slice(0, 3000))}\n   -> ${JSON.stringify(answers).slice(0, 3000)}`
+        `${fault}\n${JSON.stringify(bytes.toString('latin1').slice(0, 3000))}\n   -> ` +
+          `${JSON.stringify(answers).slice(0, 3000)}`
         )
       }
     }

@@ -86,7 +86,8 @@ await onEachDialect(t, 'keys are deleted when they are old, ' +
   const old = engine === 'sqlite' ? "datetime('now', '-3 hours')" : 'current_timestamp - interval 3 hour'
   const hex = (number: number): string => `x'${number.toString(16).padStart(64, '0')}'`
   await sql(
-    `insert into row_query_keys (k, request, created) values ${Array.from({ length: 2100 }, (_, index) => `(${hex(index)}, ${hex(1)}, ${old})`).join()}`
+    `insert into row_query_keys (k, request, created) values
+      ${Array.from({ length: 2100 }, (_, index) => `(${hex(index)}, ${hex(1)}, ${old})`).join()}`
   )
   await sql(`insert into row_query_keys (k, request) values (${hex(9999)}, ${hex(1)})`)
   const errors: unknown[] = []

@@ -73,7 +73,8 @@ await testShop('a grant is bound once, for calls with the fields of a body', asy
 const tables: Schema = (engine) => [
   `create table numbers (id ${engine === 'sqlite' ? 'integer' : 'bigint'} not null primary key, total int null)`,
   'insert into numbers values (9223372036854775807, 1), (1, 2)',
-  `create table big (id ${engine === 'sqlite' ? 'bigint' : 'bigint unsigned'} not null primary key, amount decimal(${engine === 'sqlite' ? 15 : 30},10) null, ratio double null, doc json null, __proto__ bigint null)`,
+  `create table big (id ${engine === 'sqlite' ? 'bigint' : 'bigint unsigned'} not null primary key,
+    amount decimal(${engine === 'sqlite' ? 15 : 30},10) null, ratio double null, doc json null, __proto__ bigint null)`,
   'create table owners (id bigint not null primary key, big bigint not null)',
   'insert into owners values (9007199254740993, 9007199254740995), (1, 2)',
   'create table things (id bigint not null primary key, owner_id bigint not null, big bigint not null)',

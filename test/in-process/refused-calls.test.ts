@@ -15,7 +15,8 @@ const narrow: GrantOptions = {
 const tables = (engine: EngineName): string[] => [
   'create table groups_ (id int not null primary key, tenant int not null)',
   'insert into groups_ values (1, 1), (2, 2)',
-  `create table items (id int not null primary key, name varchar(20) not null unique, n int not null, group_id int null, doubled int generated always as (n * 2) stored,
+  `create table items (id int not null primary key, name varchar(20) not null unique, n int not null,
+    group_id int null, doubled int generated always as (n * 2) stored,
     foreign key (group_id) references groups_ (id), check (n >= 0))`,
   "insert into items (id, name, n) values (1, 'a', 1), (2, 'b', 1), (3, 'c', 1), (4, 'd', 2)",
   ...engine === 'sqlite'

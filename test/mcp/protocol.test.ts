@@ -379,8 +379,8 @@ t.test('a message that is nested too deeply is refused, and no bug in the log', 
     options: { databases: { shop: { url: 'sqlite::memory:', setup: shop.sqlite } }, mcp: {} }
   })
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
-  const _meta =
-    `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":{"y":${deep}}}}}`
+  const _meta = '{"io.modelcontextprotocol/protocolVersion":"2026-07-28",' +
+    `"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":{"y":${deep}}}}}`
   for (const params of [
     `{"_meta":${_meta}}`, `{"name":"select","arguments":${deep}}`, `{"name":"select","arguments":{"database":${deep}}}`
   ]) {

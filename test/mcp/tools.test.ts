@@ -169,7 +169,8 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
     const id = '9007199254740993'
     const inserted = await send(service, callOf(
       'insert',
-      `{"database":"shop","table":"big","data":{"id":${id},"total":1234567890.10000,"doc":{"n":52.0,"big":18446744073709551615}},"returning":"*"}`
+      '{"database":"shop","table":"big","data":{"id":' +
+        `${id},"total":1234567890.10000,"doc":{"n":52.0,"big":18446744073709551615}},"returning":"*"}`
     ))
     const row = `{"id":${id},"total":"1234567890.10000","doc":{"n":52.0,"big":18446744073709551615}}`
     const compact = inserted.text.replaceAll(' ', '')
@@ -364,17 +365,23 @@ const status = (engine: EngineName): string => engine === 'sqlite'
   : "enum('new', 'paid', 'sent') not null default 'new'"
 
 const tasksSchema = (engine: EngineName): string[] => [
-  `create table customers (${id(engine)}, email varchar(100) not null, name varchar(50) not null, street varchar(100) null, constraint customers_email unique (email))`,
+  `create table customers (${id(engine)}, email varchar(100) not null, name varchar(50) not null,
+    street varchar(100) null, constraint customers_email unique (email))`,
   'create table products (sku varchar(20) not null primary key, name varchar(50) not null, price decimal(10,2) not ' +
     'null, stock int not null default 0)',
-  `create table orders (${id(engine)}, customer_id bigint not null, delivered_to bigint null, status ${status(engine)}, total decimal(10,2) not null default 0, ordered_at datetime not null,
-    constraint orders_customer foreign key (customer_id) references customers (id), constraint orders_delivered foreign key (delivered_to) references customers (id))`,
-  `create table order_items (order_id bigint not null, line int not null, product_sku varchar(20) not null, quantity int not null,
-    primary key (order_id, line), foreign key (order_id) references orders (id), foreign key (product_sku) references products (sku))`,
+  `create table orders (${id(engine)}, customer_id bigint not null, delivered_to bigint null, status ${status(engine)},
+    total decimal(10,2) not null default 0, ordered_at datetime not null,
+    constraint orders_customer foreign key (customer_id) references customers (id),
+    constraint orders_delivered foreign key (delivered_to) references customers (id))`,
+  `create table order_items (order_id bigint not null, line int not null, product_sku varchar(20) not null,
+    quantity int not null,
+    primary key (order_id, line), foreign key (order_id) references orders (id),
+    foreign key (product_sku) references products (sku))`,
   "insert into customers (id, email, name, street) values (1, 'ada@example.com', 'Ada Byron', '1 Main Sreet'), (2, " +
     "'grace@example.com', 'Grace Hopper', null), (3, 'linus@example.com', 'Linus Pauling', 'Side Road 2')",
   "insert into products values ('MUG', 'Mug', '7.50', 10), ('CUP', 'Cup', '5.00', 3), ('POT', 'Tea Pot', '30.00', 0)",
-  `insert into orders (id, customer_id, delivered_to, status, total, ordered_at) values (1, 1, null, 'paid', '15.00', '2026-01-10 10:00:00'), (2, 2, 1, 'sent', '20.00', '2026-02-10 10:00:00'),
+  `insert into orders (id, customer_id, delivered_to, status, total, ordered_at) values (1, 1, null, 'paid', '15.00',
+    '2026-01-10 10:00:00'), (2, 2, 1, 'sent', '20.00', '2026-02-10 10:00:00'),
     (3, 1, null, 'new', '7.50', '2026-02-20 10:00:00'), (4, 3, null, 'new', '5.00', '2026-03-01 10:00:00')`,
   "insert into order_items values (1, 1, 'MUG', 2), (2, 1, 'CUP', 4), (3, 1, 'MUG', 1), (4, 1, 'CUP', 1)"
 ]
@@ -660,18 +667,21 @@ function wideTable (engine: EngineName): string {
     'varchar(20) null'
   ]
   const columns = Array.from({ length: 39 }, (_, index) =>
-    `column_number_${index} ${types[index % types.length]}${engine !== 'sqlite' && index % 4 === 0 ? " comment 'what it means'" : ''}`)
+    `column_number_${index} ${types[index % types.length]}` +
+      `${engine !== 'sqlite' && index % 4 === 0 ? " comment 'what it means'" : ''}`)
   const id = engine === 'sqlite'
     ? 'id integer primary key autoincrement'
     : 'id bigint not null auto_increment primary key'
-  return `create table wide (${id}, ${columns.join(', ')}, unique (column_number_1), foreign key (column_number_0) references parents (id))`
+  return `create table wide (${id}, ${columns.join(', ')}, unique (column_number_1),
+    foreign key (column_number_0) references parents (id))`
 }
 
 const TABLES = 210
 const nameOf = (index: number): string => `table_${String(index).padStart(3, '0')}`
 
 const parents = (engine: EngineName): string =>
-  `create table parents (id bigint not null primary key)${engine === 'sqlite' ? '' : ` comment '${'parents of others '.repeat(40)}'`}`
+  `create table parents (id bigint not null primary
+    key)${engine === 'sqlite' ? '' : ` comment '${'parents of others '.repeat(40)}'`}`
 const wide = (engine: EngineName): string[] => [parents(engine), wideTable(engine)]
 /** In one transaction: each other one would wait for the disk. */
 const many = ['begin', ...wide('sqlite'), ...Array.from(

@@ -14,20 +14,29 @@ const facts = {
       "varchar(10) null) comment 'who there is'",
     `create table things (
       code char(4) not null primary key, owner bigint unsigned not null, second_owner bigint unsigned null,
-      kind enum('new', 'it''s') not null default 'it''s', marks set('a', 'b') null default 'a', small tinyint unsigned not null default 7, year year null,
-      amount decimal(12,3) not null default 1.5, ratio float null, big bigint null default 9223372036854775807, title varchar(40) not null comment 'shown */ on top', flag bool not null default 1, bits bit(5) null, one bit null,
-      made datetime(3) not null default current_timestamp(3), seen timestamp null, day date null, moment time null, doc json not null, data varbinary(30) null, place point null,
-      doubled int generated always as (small * 2) virtual, unique key title_kind (title, kind), unique key owner_code (owner, code),
-      constraint things_owner foreign key (owner) references people (id), constraint things_second foreign key (second_owner) references people (id))`,
+      kind enum('new', 'it''s') not null default 'it''s', marks set('a', 'b') null default 'a',
+      small tinyint unsigned not null default 7, year year null,
+      amount decimal(12,3) not null default 1.5, ratio float null, big bigint null default 9223372036854775807,
+      title varchar(40) not null comment 'shown */ on top', flag bool not null default 1, bits bit(5) null,
+      one bit null,
+      made datetime(3) not null default current_timestamp(3), seen timestamp null, day date null, moment time null,
+      doc json not null, data varbinary(30) null, place point null,
+      doubled int generated always as (small * 2) virtual, unique key title_kind (title, kind),
+      unique key owner_code (owner, code),
+      constraint things_owner foreign key (owner) references people (id),
+      constraint things_second foreign key (second_owner) references people (id))`,
     'create view titles as select code, title from things'
   ],
   sqlite: [
     'create table people (id integer primary key autoincrement, "a.b" int null, __proto__ varchar(10) null)',
     `create table things (
-      code char(4) not null primary key, owner integer not null references people (id), second_owner integer null references people (id),
+      code char(4) not null primary key, owner integer not null references people (id),
+      second_owner integer null references people (id),
       kind varchar(4) not null default 'it''s', marks text null, small integer not null default 7, year integer null,
-      amount decimal(12,3) not null default 1.5, ratio real null, big bigint null default 9223372036854775807, title varchar(40) not null, flag boolean not null default 1, bits text null, one boolean null,
-      made datetime not null default current_timestamp, seen timestamp null, day date null, moment time null, doc json not null, data blob null, place blob null,
+      amount decimal(12,3) not null default 1.5, ratio real null, big bigint null default 9223372036854775807,
+      title varchar(40) not null, flag boolean not null default 1, bits text null, one boolean null,
+      made datetime not null default current_timestamp, seen timestamp null, day date null, moment time null,
+      doc json not null, data blob null, place blob null,
       doubled int generated always as (small * 2) virtual, constraint title_kind unique (title, kind))`,
     'create view titles as select code, title from things'
   ]
@@ -633,7 +642,8 @@ await onEachEngine(t, 'in large databases members have one schema without the ty
   schema: () => Array.from(
     { length: TABLES },
     (_, index) =>
-      `create table t${index} (id integer not null primary key, parent int null references t${Math.max(0, index - 1)} (id))`
+      `create table t${index} (id integer not null primary key, parent int null references t${Math.max(0, index - 1)}
+        (id))`
   ),
   only: ['sqlite']
 }, async (t, { server, post }) => {

@@ -72,9 +72,8 @@ t.test('an app that registers the plugin twice has two operations', async (t) =>
 })
 
 for (const withSwagger of [true, false]) {
-  t.test(`${withSwagger ? 'with' : 'without'} @fastify/swagger in the host app, the plugin serves its own documents`, async (
-    t
-  ) => {
+  t.test(`${withSwagger ? 'with' : 'without'} @fastify/swagger in the host app, the plugin serves its own ` +
+    'documents', async (t) => {
     const app = await createHost(t, { withSwagger, prefixes: ['/api', '/other/v2'] })
     for (const prefix of ['/api', '/other/v2']) {
       const answer = await app.inject({

@@ -23,7 +23,8 @@ function createTables (path: string): void {
   const database = new DatabaseSync(path)
   const columns = Array.from({ length: 20 }, (_, index) => `column_${index} ${types[index % types.length]}`)
   database.exec(
-    `begin; ${Array.from({ length: TABLES }, (_, index) => `create table table_${index} (id integer primary key autoincrement, ${columns.join(', ')});`).join('')} commit`
+    `begin; ${Array.from({ length: TABLES }, (_, index) => `create table table_${index} (id integer primary key
+      autoincrement, ${columns.join(', ')});`).join('')} commit`
   )
   database.close()
 }
@@ -90,12 +91,14 @@ import Fastify from 'fastify'
 import { rowQuery } from './src/index.ts'
 const names = Array.from({ length: 200 }, (_, index) => 'column_' + index)
 const tables = Array.from({ length: 20 }, (_, index) => 'wide' + index)
-const setup = tables.map((table) => 'create table ' + table + ' (id integer primary key, ' + names.map((name) => name + ' text null').join(', ') + ')')
+const columns = names.map((name) => name + ' text null').join(', ')
+const setup = tables.map((table) => 'create table ' + table + ' (id integer primary key, ' + columns + ')')
 const authenticate = ({ headers }) => {
   const number = Number(headers['x-number'])
   const columns = { select: ['id', ...names.filter((_, index) => index < 100 || ((number >> (index % 20)) & 1) === 1)] }
   const granted = headers['x-tables'] === 'all' ? tables : tables.slice(0, 1)
-  return { name: 'grant ' + number, permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: Object.fromEntries(granted.map((table) => [table, { columns }])) } }
+  const shop = Object.fromEntries(granted.map((table) => [table, { columns }]))
+  return { name: 'grant ' + number, permissions: ['select', 'insert', 'update', 'delete'], databases: { shop } }
 }
 const app = Fastify()
 await app.register(rowQuery, { prefix: '/api', databases: { shop: { url: 'sqlite::memory:', setup } }, authenticate })
@@ -105,9 +108,15 @@ const ask = async (options) => {
   const answer = statusCode === 503 ? '503 after ' + headers['retry-after'] : statusCode
   counts[answer] = (counts[answer] ?? 0) + 1
 }
-const select = (number) => ask({ method: 'POST', url: '/api/shop/wide0', headers: { 'x-number': number, 'content-type': 'application/json' }, payload: { verb: 'select' } })
-for (let number = 0; number < ${REQUESTS}; number += 20) await Promise.all(Array.from({ length: 20 }, (_, index) => select(number + index)))
-await Promise.all(Array.from({ length: ${DOCUMENTS} }, (_, number) => ask({ url: '/api/shop/openapi.json', headers: { 'x-number': number, 'x-tables': 'all' } })))
+const select = (number) => {
+  const headers = { 'x-number': number, 'content-type': 'application/json' }
+  return ask({ method: 'POST', url: '/api/shop/wide0', headers, payload: { verb: 'select' } })
+}
+for (let number = 0; number < ${REQUESTS}; number += 20) {
+  await Promise.all(Array.from({ length: 20 }, (_, index) => select(number + index)))
+}
+await Promise.all(Array.from({ length: ${DOCUMENTS} }, (_, number) =>
+  ask({ url: '/api/shop/openapi.json', headers: { 'x-number': number, 'x-tables': 'all' } })))
 await select(7)
 console.log(JSON.stringify(counts))
 await app.close()

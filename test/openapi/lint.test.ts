@@ -36,7 +36,8 @@ function oddTables (engine: EngineName): string[] {
     .join(', ')
   return names.map(
     (name) =>
-      `create table ${quoted(name)} (id int not null primary key, kind ${members} not null default '2'${comment}, ${columns})${comment}`
+      `create table ${quoted(name)} (id int not null primary key, kind ${members} not null default '2'${comment},
+        ${columns})${comment}`
   )
 }
 
@@ -45,7 +46,8 @@ const schema: Schema = (engine) => {
   const tables = Object.entries<readonly TypedColumn[]>(engine === 'sqlite' ? sqliteGroups : mysqlGroups)
     .map(([name, columns]) => {
       const usable = columns.filter(({ only }) => only === undefined || only === engine)
-      return `create table ${name.replace(' ', '_')} (${usable.map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ') || 'id int null'})`
+      return `create table ${name.replace(' ', '_')}
+        (${usable.map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ') || 'id int null'})`
     })
   return [...(engine === 'sqlite' ? shop.sqlite : shop.mysql), ...tables]
 }

@@ -97,7 +97,9 @@ for (const [name, group] of [...Object.entries<readonly TypedColumn[]>(mysqlGrou
   const columnsFor = (engine: EngineName): TypedColumn[] =>
     group.filter(({ only }) => only === undefined || only === engine)
   const schema = (engine: EngineName): string[] =>
-    [`create table every (id integer not null primary key, ${columnsFor(engine).map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
+    [`create table every (id integer not null primary key,
+      ${columnsFor(engine).map(({ declaration }, index) =>
+        `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}, `).join('')} rest int null)`]
 
   await onEachEngine(t, `values of ${name} match their schemas`, {
     only: only as EngineName[], schema
@@ -213,7 +215,9 @@ function everything (engine: EngineName): string[] {
     const columns = group.filter(
       ({ only, declaration }) => (only === undefined || only === engine) && !/^(double|float)\(/.test(declaration)
     )
-    return `create table ${name.replace(' ', '_')} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${certain(declaration)} ${index % 2 === 0 ? 'not null' : 'null'}, `).join('')} rest int null)`
+    return `create table ${name.replace(' ', '_')} (id integer not null primary key,
+      ${columns.map(({ declaration }, index) =>
+        `c${index} ${certain(declaration)} ${index % 2 === 0 ? 'not null' : 'null'}, `).join('')} rest int null)`
   })]
 }
 
@@ -241,7 +245,12 @@ const UNSAYABLE: ReadonlyArray<readonly [code: string, message: RegExp]> = [
 const OF_MEMBERS: ReadonlyArray<readonly [code: string, message: RegExp]> = [
   [
     'INVALID_BODY',
-    /no foreign key relates|foreign keys relate|"on" names columns of|is a column of|cannot relate rows|has no index that begins with|"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")|"include" requires "returning"|is a view, which is not allowed beside|"aggregates" of a member is not allowed beside "returning"|"include" can have at most/
+    new RegExp([
+      'no foreign key relates', 'foreign keys relate', '"on" names columns of', 'is a column of', 'cannot relate rows',
+      'has no index that begins with', '"(orderBy|limit)" is not allowed(: the columns of "on"| with "as")',
+      '"include" requires "returning"', 'is a view, which is not allowed beside',
+      '"aggregates" of a member is not allowed beside "returning"', '"include" can have at most'
+    ].join('|'))
   ],
   ['INVALID_ORDER_BY', /member|include/],
   ['NOT_SUPPORTED', /"include"/]
@@ -346,14 +355,16 @@ await onEachEngine(t, 'random bodies that ' +
       message.test(json.error.message))) count.members++
     else {
       count.refused.push(
-      `${table} ${status} ${json.error.code} ${json.error.message} ${json.error.details.map(({ path }: any) => path)} ${JSON.stringify(body).slice(0, 300)}`
+      `${table} ${status} ${json.error.code} ${json.error.message} ` +
+        `${json.error.details.map(({ path }: any) => path)} ${JSON.stringify(body).slice(0, 300)}`
       )
     }
   }
   t.comment(`${drawn} drawn`)
   for (const [name, { sent, data, unsayable, members, refused }] of counts) {
     t.comment(
-    `${name}: ${sent} sent, ${data} refused because of rows, ${unsayable} for what no schema can say, ${members} because of members, ${refused.length} otherwise`
+    `${name}: ${sent} sent, ${data} refused because of rows, ${unsayable} for what no schema can say, ` +
+      `${members} because of members, ${refused.length} otherwise`
     )
   }
   t.comment(`${included} selects with members`)

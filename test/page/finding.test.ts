@@ -21,7 +21,8 @@ const schema = (engine: EngineName): string[] => [
       "create virtual table words using fts5(title, body, content='articles', content_rowid='id')"
       ]
     : [
-      `create table articles (id int not null primary key, ${columns}, fulltext key words (title, body), foreign key (author) references authors (id)) engine=innodb`
+      `create table articles (id int not null primary key, ${columns}, fulltext key words (title, body),
+        foreign key (author) references authors (id)) engine=innodb`
       ],
   'create view article_lines as select id as article_id, title as line from articles union all select id, ' +
     'body from articles',

@@ -139,10 +139,9 @@ await onEachEngine(t, 'a file is tried, then imported', {
   await t.test('it is in the history, as a command that works', async (t) => {
     await openQuery(page)
     await page.getByRole('tab', { name: 'History' }).click()
-    t.match(
-      await page.locator('.history').innerText(),
-      /import stock 409[^]*stock\.csv transaction=batch[^]*import stock, dry run 200[^]*stock\.csv onConflict=sku separator=;/
-    )
+    const history = await page.locator('.history').innerText()
+    t.match(history, /import stock 409[^]*stock\.csv transaction=batch[^]*import stock, dry run 200/)
+    t.match(history, /import stock, dry run 200[^]*stock\.csv onConflict=sku separator=;/)
     await button(page, 'Code of import stock, dry run').first().click()
     const command = await page.getByLabel('import stock, dry run as curl').innerText()
     const folder = t.testdir({})

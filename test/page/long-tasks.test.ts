@@ -7,8 +7,11 @@ import { rowsOf, signIn, visit } from '../support/workbench.ts'
 
 const COLUMNS = Array.from({ length: 30 }, (_, index) => `c${index}`)
 const schema: Schema = () => [
-  `create table readings (${COLUMNS.map((name, index) => index === 0 ? 'c0 integer primary key' : `${name} varchar(20)`).join(', ')}, taken date not null)`,
-  `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i, ${COLUMNS.slice(1).map((_, index) => `'value ' || (i * ${index + 1} % 500)`).join(', ')}, date('2024-01-01', i || ' days') from n`
+  `create table readings (c0 integer primary key, ${COLUMNS.slice(1).map((name) => `${name} varchar(20)`).join(', ')},
+    taken date not null)`,
+  `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i,
+    ${COLUMNS.slice(1).map((_, index) => `'value ' || (i * ${index + 1} % 500)`).join(', ')}, 
+    date('2024-01-01', i || ' days') from n`
 ]
 
 /** Milliseconds. */
@@ -80,13 +83,16 @@ await onEachEngine(t, 'long tasks', {
     })
     await rowsOf(page, 'readings')
     await page.evaluate(`globalThis.added = 0, new MutationObserver((records) => {
-      added = Math.max(added, records.reduce((sum, { addedNodes }) => sum + [...addedNodes].filter(({ nodeName }) => nodeName === 'TR').length, 0))
+      const rows = records.flatMap(({ addedNodes }) => [...addedNodes].filter(({ nodeName }) => nodeName === 'TR'))
+      added = Math.max(added, rows.length)
     }).observe(document.querySelector('.grid tbody'), { childList: true })`)
     await measure('scroll through them', async () => {
       for (let part = 1; part <= 20; part++) {
-        await page.evaluate(
-        `document.querySelector('.content').scrollTop = ${part / 20} * document.querySelector('.content').scrollHeight, new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))`
-        )
+        await page.evaluate(`(() => {
+          const content = document.querySelector('.content')
+          content.scrollTop = ${part / 20} * content.scrollHeight
+          return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+        })()`)
       }
       await at('tr.row[aria-rowindex="1001"]').waitFor()
     })
@@ -125,7 +131,8 @@ await onEachEngine(t, 'long tasks', {
   for (const [step, times] of found) {
     const write = (entry: number): string => entry === 0 ? `below ${LONG}` : String(Math.round(entry))
     t.comment(
-      `${step}: longest task ${times.map(({ cpu }) => Math.round(cpu)).join(', ')} ms of CPU; long-task entries: ${times.map(({ entry }) => write(entry)).join(', ')} ms`
+      `${step}: longest task ${times.map(({ cpu }) => Math.round(cpu)).join(', ')} ms of CPU; long-task entries: ` +
+        `${times.map(({ entry }) => write(entry)).join(', ')} ms`
     )
     t.ok(Math.min(...times.map(({ cpu }) => cpu)) <= LONG, step)
   }

@@ -6,7 +6,10 @@ import { onEachEngine, TOKEN, type Schema } from '../support/service.ts'
 
 const NAMES = ['title', 'body', 'day', 'at', 'moment', 'price', 'is_new', 'meta', 'photo']
 const schema: Schema = (engine) => [
-  `create table things (id integer primary key, title varchar(50), body text${engine === 'sqlite' ? '' : ' character set latin1'}, day date, at datetime, moment timestamp null, price decimal(10,2), is_new boolean, meta json, photo blob${engine === 'sqlite' ? '' : ", size enum('s', 'm'), colors set('red', 'blue')"})`
+  `create table things (id integer primary key, title varchar(50), body
+    text${engine === 'sqlite' ? '' : ' character set latin1'}, day date, at datetime, moment timestamp null,
+    price decimal(10,2), is_new boolean, meta json, photo
+    blob${engine === 'sqlite' ? '' : ", size enum('s', 'm'), colors set('red', 'blue')"})`
 ]
 const param = (name: string) => ({ $param: name })
 const optional = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { optional: true }]))

@@ -15,19 +15,24 @@ const WIDE = Array.from({ length: 30 }, (_, index) => `c${index}`)
 const schema: Schema = () => [
   'create table customers (id integer primary key, name varchar(50) not null, email varchar(50), photo blob)',
   'create table products (sku varchar(20) not null primary key, title varchar(50) not null)',
-  `create table orders (id integer primary key, customer_id integer not null references customers (id), status varchar(10) not null default 'new', note text, total decimal(10,2) not null,
+  `create table orders (id integer primary key, customer_id integer not null references customers (id),
+    status varchar(10) not null default 'new', note text, total decimal(10,2) not null,
     is_gift boolean not null default false, ordered_at datetime not null)`,
   'create table order_items (order_id integer not null references orders (id), line integer not null, sku ' +
     'varchar(20) references products (sku) on delete set null, primary key (order_id, line))',
   'create table settings (name varchar(20) primary key, value text)',
   `create table readings (id integer primary key, ${WIDE.map((name) => `${name} integer`).join(', ')})`,
-  `insert into customers (id, name, photo) values (1, 'Ada Lovelace', x'${PNG}'), (2, 'Grace Hopper', x'0102'), (17, 'Zbigniew Kowalczyk', null)`,
+  `insert into customers (id, name, photo) values (1, 'Ada Lovelace', x'${PNG}'), (2, 'Grace Hopper', x'0102'),
+    (17, 'Zbigniew Kowalczyk', null)`,
   "insert into products values ('MUG', 'Espresso mug')",
   ...Array.from({ length: 60 }, (_, index) =>
-    `insert into orders values (${index + 1}, ${[1, 2, 17][index % 3]}, '${['new', 'paid', 'sent'][index % 3]}', ${index === 0 ? "'two  spaces at the end  '" : 'null'}, ${index + 1}.50, ${index % 2}, '2026-${String(index % 12 + 1).padStart(2, '0')}-10T13:24:56')`),
+    `insert into orders values (${index + 1}, ${[1, 2, 17][index % 3]}, '${['new', 'paid', 'sent'][index % 3]}',
+      ${index === 0 ? "'two  spaces at the end  '" : 'null'}, ${index + 1}.50, ${index % 2},
+      '2026-${String(index % 12 + 1).padStart(2, '0')}-10T13:24:56')`),
   "insert into order_items values (1, 1, 'MUG'), (1, 2, 'MUG')",
   "insert into settings values ('currency', 'EUR')",
-  `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i, ${WIDE.map((_, index) => `i * ${index + 1}`).join(', ')} from n`
+  `insert into readings with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000) select i,
+    ${WIDE.map((_, index) => `i * ${index + 1}`).join(', ')} from n`
 ]
 
 /** Runs the tasks in a window of this size. */
@@ -64,6 +69,8 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
   const { page, faults } = await visit(t, browser, address, view)
   await signIn(page, TOKEN)
   await page.getByRole('navigation').waitFor()
+  const askOrders = (body: object): Promise<unknown> =>
+    page.evaluate(`location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify(body)}')`)
   const open = async (table: string): Promise<Locator> => {
     await page.evaluate(`location.hash = '#/shop/${table}'`)
     await page.getByRole('heading', { name: table, exact: true }).waitFor({ state: 'attached' })
@@ -171,14 +178,14 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await hasNoFinding('a chart')
     const [download] = await Promise.all([page.waitForEvent('download'), button(page, 'Save SVG').first().click()])
     t.match(readFileSync(await download.path(), 'utf8'), /^<svg[^>]*xmlns=[^]*<path[^>]*stroke="rgb/)
-    await page.evaluate(
-      `location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status', { month: { $month: 'ordered_at' } }], aggregates: { n: { $count: '*' } } })}')`
-    )
+    await askOrders({
+      verb: 'select',
+      groupBy: ['status', { month: { $month: 'ordered_at' } }],
+      aggregates: { n: { $count: '*' } }
+    })
     await page.getByRole('img', { name: /^Chart of n by month, status/ }).waitFor()
     t.equal(await page.locator('.chart path.line').count(), 3, 'a line for each status')
-    await page.evaluate(
-      `location.hash = '#/shop/orders?body=' + encodeURIComponent('${JSON.stringify({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })}')`
-    )
+    await askOrders({ verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } } })
     await page.getByRole('img', { name: /^Chart of n by status;/ }).waitFor()
     t.equal(await page.locator('.chart .bar').count(), 3, 'bars for groups')
   })
@@ -318,7 +325,8 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await rows.getByRole('gridcell', { name: '1.50', exact: true }).focus()
     const copied = await page.evaluate(`(() => {
       const data = new DataTransfer()
-      document.activeElement.dispatchEvent(new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true }))
+      const event = new ClipboardEvent('copy', { clipboardData: data, bubbles: true, cancelable: true })
+      document.activeElement.dispatchEvent(event)
       return data.getData('text/plain')
     })()`)
     t.match(
@@ -328,7 +336,8 @@ async function runOnce (t: Test, { service: { sql }, address, browser, view }: R
     await page.evaluate(`(() => {
       const data = new DataTransfer()
       data.setData('text/plain', 'customer_id\\tstatus\\ttotal\\tordered_at\\n2\\tpasted\\t7.25\\t2026-05-05T10:00:00')
-      document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
+      const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+      document.activeElement.dispatchEvent(event)
     })()`)
     await hasNoFinding('the dry run of a paste')
     await button(page.getByRole('dialog'), 'Insert 1 row').click()

@@ -143,7 +143,9 @@ const hostile = '<img src=http://example.com/a.png onerror=alert(1)> ![](http://
 
 await onEachEngine(t, 'types of MySQL, exact numbers and comments that are shown as text', {
   schema: () => [
-    `create table \`it's "<b>" \\ é\` (id bigint unsigned not null primary key, status enum('new', 'paid', 'it''s') null comment '${hostile}', tags set('a', 'b') null, at datetime(3) null, doc json null, big double null) comment '${hostile}'`,
+    `create table \`it's "<b>" \\ é\` (id bigint unsigned not null primary key,
+      status enum('new', 'paid', 'it''s') null comment '${hostile}', tags set('a', 'b') null, at datetime(3) null,
+      doc json null, big double null) comment '${hostile}'`,
     'insert into `it\'s "<b>" \\ é` values (18446744073709551615, \'paid\', \'a,b\', \'2020-01-02 ' +
       '03:04:05.678\', \'{"n": 9007199254740993, "d": 52.0}\', 1e300), (1, null, \'\', utc_timestamp(3), null, ' +
       'null)',

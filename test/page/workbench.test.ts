@@ -543,7 +543,8 @@ await onEachEngine(t, 'a person reads and changes rows', {
 
   await t.test('the request as a command that works, for the client, and those of before', async (t) => {
     await page.goto(
-      `${address}/api/docs#/shop/settings?body=${encodeURIComponent('{"verb": "insert", "data": {"note": "it\'s $HOME"}, "returning": "*"}')}`
+      `${address}/api/docs#/shop/settings?body=` +
+        `${encodeURIComponent('{"verb": "insert", "data": {"note": "it\'s $HOME"}, "returning": "*"}')}`
     )
     await page.getByText('The answer is shown here.').waitFor() // a link to a write does not write
     await page.getByRole('tab', { name: 'curl' }).click()

@@ -37,10 +37,12 @@ const schema = (engine: EngineName): string[] => {
   return [
     `create table customers (id ${isSqlite ? 'integer primary key' : 'bigint auto_increment primary key'},
       email varchar(100) not null unique, status varchar(3) not null default 'new',
-      credit decimal(10,2) not null default '0.00', code varchar(10) collate ${other}, note text, made datetime, day date,
+      credit decimal(10,2) not null default '0.00', code varchar(10) collate ${other}, note text, made datetime,
+      day date,
       f double, doc json, login varchar(200) generated always as (upper(email)) virtual)` +
       (isSqlite ? '' : ' collate utf8mb4_general_ci'),
-    `create table orders (id int not null primary key, customer_id bigint ${isSqlite ? 'references customers (id)' : ''}, area int not null,
+    `create table orders (id int not null primary key, customer_id bigint
+      ${isSqlite ? 'references customers (id)' : ''}, area int not null,
       line int not null, ${quote}a b${quote} smallint, unique (area, line)
       ${isSqlite ? '' : ', foreign key (customer_id) references customers (id), index (line, area)'})`,
     ...isSqlite ? ['create index line_area on orders (line, area)'] : [],

@@ -108,7 +108,8 @@ for (const [why, column, values] of cases) {
           const long = write(create, columns, (rows, output) => run(rows.values(output, row)))
           t.ok(
             long.equals(ordinary),
-            `${format} of value ${index}: ${long.subarray(0, 40)}… ${long.length} and ${ordinary.subarray(0, 40)}… ${ordinary.length}`
+            `${format} of value ${index}: ${long.subarray(0, 40)}… ${long.length} and ${ordinary.subarray(0, 40)}… ` +
+              `${ordinary.length}`
           )
         }
       }
@@ -203,12 +204,21 @@ t.test('a long value that cannot be read is refused by its column', async (t) =>
 
 /** Writes one row of 15 MB in each format, in a process of its own. */
 const PROGRAM = `
-const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all(['response/csv-ndjson-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'].map((file) => import(process.argv[1] + file + '.ts')))
+const [{ CsvRows }, { JsonRows }, { Output }, { mysqlType }, { sqliteType }] = await Promise.all([
+  'response/csv-ndjson-rows', 'response/json-rows', 'response/output', 'types/mysql', 'types/sqlite'
+].map((file) => import(process.argv[1] + file + '.ts')))
 const facts = { length: null, bytes: null, scale: null, charset: 'utf8mb4', srid: null, json: false }
-const column = (type) => ({ name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true, defaultText: null, comment: '' })
+const column = (type) => ({
+  name: 'c', type, declaration: '', nullable: true, generated: false, autoIncrement: false, optional: true,
+  defaultText: null, comment: ''
+})
 const text = '["a","b"],'.repeat(1_500_000)
 const document = Buffer.from('[' + text + '1]')
-const rows = [[mysqlType({ name: 'json', declaration: 'json', ...facts }), document], [mysqlType({ name: 'longtext', declaration: 'longtext', ...facts, json: true }), document], [sqliteType({ name: 'text', declaration: 'text', ...facts }), text]]
+const rows = [
+  [mysqlType({ name: 'json', declaration: 'json', ...facts }), document],
+  [mysqlType({ name: 'longtext', declaration: 'longtext', ...facts, json: true }), document],
+  [sqliteType({ name: 'text', declaration: 'text', ...facts }), text]
+]
 for (const [type, value] of rows) {
   const row = { from: 0, columns: [column(type)], members: [] }
   for (const format of [new CsvRows({ row, links: [] }), new JsonRows(row)]) {

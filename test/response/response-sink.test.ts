@@ -19,7 +19,8 @@ for (const engine of await engines()) {
       if (columns.length === 0) continue
       const database = await createTestDatabase(
         engine,
-        [`create table one (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ')})`]
+        [`create table one (id integer not null primary key,
+          ${columns.map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ')})`]
       )
       const connection = await connect(database.url)
       t.teardown(async () => {

@@ -40,7 +40,8 @@ export async function obtain (wishes: Wish[], ways = WAYS): Promise<Server> {
   }
   const kinds = wishes.map(({ kind, atLeast }) => [kind, atLeast].filter(Boolean).join(' ')).join(' or ')
   throw new Error(
-    `no ${kinds} server for the tests: set TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 (any account that may create databases), put its program on the PATH, or start Docker (${reasons.join('; ')})`
+    `no ${kinds} server for the tests: set TEST_MYSQL_URL=mysql://root@127.0.0.1:3306 (any account that may create ` +
+      `databases), put its program on the PATH, or start Docker (${reasons.join('; ')})`
   )
 }
 

@@ -17,7 +17,8 @@ const mib = (bytes: number): string => (bytes / MIB).toFixed(1)
 
 /** A line of the table that is printed. */
 export function lineOf ({ seconds, requests, heap, external, rss, handles }: Sample): string {
-  return `| ${[seconds, requests, mib(heap), mib(external), mib(rss), handles].map((cell) => String(cell).padStart(8)).join(' | ')} |`
+  const cells = [seconds, requests, mib(heap), mib(external), mib(rss), handles]
+  return `| ${cells.map((cell) => String(cell).padStart(8)).join(' | ')} |`
 }
 export const HEAD = ['s', 'requests', 'heap', 'external', 'rss', 'handles'].map((name) => name.padStart(8))
 

@@ -88,11 +88,11 @@ async function soak (database: TestDatabase): Promise<string[]> {
 /** What is wrong; nothing, where all is well. */
 function verdict (samples: readonly Sample[], answers: ReadonlyMap<number, number>, code: number | null): string[] {
   const slope = slopeOf(samples)
+  const counts = [...answers].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`)
+  console.log(`answers by status: ${counts.join(', ')}`)
   console.log(
-    `answers by status: ${[...answers].sort(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`).join(', ')}`
-  )
-  console.log(
-    `heap gained in the second half: ${(slope / 1024).toFixed(1)} KiB a minute, ${(MAX_SLOPE / 1024).toFixed(0)} are allowed`
+    `heap gained in the second half: ${(slope / 1024).toFixed(1)} KiB a minute, ` +
+      `${(MAX_SLOPE / 1024).toFixed(0)} are allowed`
   )
   return [
     ...samples.length >= ENOUGH && slope > MAX_SLOPE ? ['the heap grows'] : [],

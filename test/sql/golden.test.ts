@@ -12,7 +12,8 @@ import { type Sent, sentBy } from '../support/sent-statements.ts'
 import { type Case, cases } from './golden/cases.ts'
 import { createTables } from './golden/tables.ts'
 
-const HEAD = `-- The statements of src/sql for tables of users, by the requests of test/sql/golden/cases.ts. Placeholders are
+const HEAD = `\
+-- The statements of src/sql for tables of users, by the requests of test/sql/golden/cases.ts. Placeholders are
 -- followed by the values of the statement. The row of an insert or an update of many rows is repeated by the dialect
 -- of MySQL, and run for each row by that of SQLite.
 -- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts

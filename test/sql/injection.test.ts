@@ -75,8 +75,9 @@ const body = fc.oneof(
   })
 )
 
-const KEYWORDS =
-  /^(select|as|from|where|order|by|asc|desc|limit|insert|into|values|default|update|set|delete|and|or|not|in|is|null|between|like|escape|cast|decimal|double|json|collate|binary|case|when|then|end|typeof|json_valid)$/
+const KEYWORDS = new RegExp('^(select|as|from|where|order|by|asc|desc|limit|insert|into|values|default|update|set|' +
+  'delete|and|or|not|in|is|null|between|like|escape|cast|decimal|double|json|collate|binary|case|when|then|end|' +
+  'typeof|json_valid)$')
 const quoted = { mysql: /`((?:[^`]|``)*)`/g, sqlite: /"((?:[^"]|"")*)"/g }
 
 for (const engine of ['mysql', 'sqlite'] as const) {

@@ -17,7 +17,8 @@ const VALUES = 9000
 const PARTS = 40
 
 for (const engine of ['mysql', 'sqlite'] as const) {
-  await t.test(`the statements of a member whose filters have many values are not built at once, which blocked the process for seconds (${engine})`, async (
+  await t.test('the statements of a member whose filters have many values are not built at once, ' +
+    `which blocked the process for seconds (${engine})`, async (
     t
   ) => {
     const table = orders[engine]

@@ -36,7 +36,8 @@ t.test('statements of 1,000 tables stay within the limit of the process, and are
   collectGarbage()
   const full = process.memoryUsage().heapUsed
   t.comment(
-    `${tables.length} tables: ${empty - before} bytes; statements: ${full - empty} bytes, the last ones counted as ${statementCache.bytes}`
+    `${tables.length} tables: ${empty - before} bytes; statements: ${full - empty} bytes, ` +
+      `the last ones counted as ${statementCache.bytes}`
   )
   t.ok(statementCache.bytes <= bound)
   t.ok(full - empty < 2 * bound, `${full - empty} bytes`)

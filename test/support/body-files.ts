@@ -31,7 +31,7 @@ function planOf (catalog: Catalog, verb: string, table: string, text: string, { 
   const body = parseBody(whole)
   const error = createBodyCheck(limits)(body)
   if (error !== undefined) {
-    throw limits === DEFAULTS ? new Error(`Invalid for any table, a line of test/request/refusals.txt: ${whole}`) : error
+    throw limits === DEFAULTS ? new Error(`Invalid for any table, so for test/request/refusals.txt: ${whole}`) : error
   }
   const database = { name: 'shop', catalog } as unknown as Database
   const source = authorize(accessTo(database, grant, table), body as Body, limits) as TableSource

@@ -85,7 +85,8 @@ const listIn = (text: string): string[] => text.split(',').map((name) => name.tr
  * `trigger before insert`, `trigger after update writes insert log`, `engine myisam`.
  */
 function factsOf (lines: readonly string[], server: ServerName): TableFacts {
-  const [, kind, name] = /^(table|view) (\S+)$/.exec(lines[0] as string) as unknown as [string, 'table' | 'view', string]
+  const [, kind, name] =
+    /^(table|view) (\S+)$/.exec(lines[0] as string) as unknown as [string, 'table' | 'view', string]
   const columns: Column[] = []
   const indexes: Index[] = []
   const foreignKeys: ForeignKey[] = []

@@ -33,9 +33,11 @@ export const VITESS: EngineRules = {
     ...assign('ignored', 'lc_messages'),
     // CheckAndIgnore: nothing happens, whether or not the value differs (go/vt/vtgate/engine/set.go at 022042f5d5,
     // SysVarCheckAndIgnore.Execute)
-    ...assign('ignored', `character_set_client character_set_results collation_connection completion_type div_precision_increment
-      max_execution_time max_join_size max_sort_length net_write_timeout session_track_state_change session_track_system_variables
-      session_track_transaction_info sql_auto_is_null`)
+    ...assign('ignored', `
+      character_set_client character_set_results collation_connection completion_type div_precision_increment
+      max_execution_time max_join_size max_sort_length net_write_timeout session_track_state_change
+      session_track_system_variables session_track_transaction_info sql_auto_is_null
+    `)
   },
   value: (name, value) => {
     // go/vt/vtgate/engine/set.go at 022042f5d5, SysVarSetAware.Execute, evalAsInt64: a signed integer of 64 bits
@@ -117,11 +119,15 @@ export const TIDB: EngineRules = {
   variables: {
     // pkg/sessionctx/variable/sysvar.go, defaultSysVars: max_execution_time, sql_mode, sql_select_limit, time_zone,
     // foreign_key_checks, timestamp; the rest unread
-    ...assign('set', `autocommit character_set_client character_set_results collation_connection div_precision_increment foreign_key_checks
-      max_execution_time sql_mode sql_select_limit time_zone timestamp`),
+    ...assign('set', `
+      autocommit character_set_client character_set_results collation_connection div_precision_increment
+      foreign_key_checks max_execution_time sql_mode sql_select_limit time_zone timestamp
+    `),
     // pkg/sessionctx/variable/noop.go at 04350a972b, noopSysVars: stored, without an effect
-    ...assign('stored', `completion_type lc_messages max_join_size max_sort_length net_write_timeout session_track_state_change
-      session_track_system_variables sort_buffer_size sql_auto_is_null sql_big_selects sql_safe_updates unique_checks`)
+    ...assign('stored', `
+      completion_type lc_messages max_join_size max_sort_length net_write_timeout session_track_state_change
+      session_track_system_variables sort_buffer_size sql_auto_is_null sql_big_selects sql_safe_updates unique_checks
+    `)
   }
 }
 

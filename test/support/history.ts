@@ -114,7 +114,8 @@ function findStale (events: readonly Event[], written: ReadonlyMap<number, reado
     }
     return event.reads.filter(({ register, version }) => version < (newest.get(register) ?? 0))
       .map(({ register, version }) =>
-        `stale: ${event.id} read version ${version} of register ${register} after ${newest.get(register)} was acknowledged`)
+        `stale: ${event.id} read version ${version} of register ${register} after ${newest.get(register)} was ` +
+          'acknowledged')
   })
 }
 

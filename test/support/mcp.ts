@@ -92,4 +92,5 @@ export async function send (
 
 /** The text of a message that calls a tool; `args` may be text, for numbers that JavaScript does not have. */
 export const callOf = (name: string, args: string | object, id: number | string = 1): string =>
-  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":${JSON.stringify(name)},"arguments":${typeof args === 'string' ? args : JSON.stringify(args)}}}`
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"tools/call","params":{"name":` +
+    `${JSON.stringify(name)},"arguments":${typeof args === 'string' ? args : JSON.stringify(args)}}}`

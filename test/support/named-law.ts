@@ -283,7 +283,9 @@ async function compare (
       : found.status === expected.status
     if (!isSame) {
       throw new Error(
-      `${how}: ${JSON.stringify(request.body)} ${JSON.stringify(chosen.map(({ use }) => use))}\n${JSON.stringify(given.map(([, { value }]) => value))}\n${JSON.stringify(inPlace)}\n${expected.text} ${found.text}`
+      `${how}: ${JSON.stringify(request.body)} ${JSON.stringify(chosen.map(({ use }) => use))}\n` +
+        `${JSON.stringify(given.map(([, { value }]) => value))}\n${JSON.stringify(inPlace)}\n${expected.text} ` +
+        `${found.text}`
       )
     }
   }

@@ -26,7 +26,8 @@ const quoter = (engine: EngineName): ((name: string) => string) =>
 /** The first column is `id`, the second has the odd name; `same` shows whether another column was changed. */
 export const tablesOf = (engine: EngineName, names: readonly string[]): string[] => names.map((name) => {
   const quote = quoter(engine)
-  return `create table ${quote(name)} (id int not null primary key, ${quote(name)} varchar(250) null, same varchar(10) not null default 'same')`
+  return `create table ${quote(name)} (id int not null primary key, ${quote(name)} varchar(250) null,
+    same varchar(10) not null default 'same')`
 })
 
 /** Writes and reads the table and the column of each name. */

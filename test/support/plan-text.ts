@@ -28,7 +28,8 @@ function memberText (member: Member): string {
   const { name, kind, table, on, condition } = member
   const rest = kind === 'many'
     ? [
-        member.order.length > 0 && ` order ${orderText(member.order)}`, member.limit !== 100 && ` limit ${member.limit}`,
+        member.order.length > 0 && ` order ${orderText(member.order)}`,
+        member.limit !== 100 && ` limit ${member.limit}`,
         member.isObject === true && ' as object'
       ]
     : []
@@ -101,7 +102,8 @@ function insertLines (plan: InsertPlan): Array<string | false> {
 }
 
 const checkText = ({ key, lookups }: ForeignKeyCheck): string =>
-  `${key.name}: ${lookups.map(({ condition, isOwn }) => conditionText(condition) + (isOwn ? ' or own' : '')).join('; ')}`
+  `${key.name}: ` +
+  lookups.map(({ condition, isOwn }) => `${conditionText(condition)}${isOwn ? ' or own' : ''}`).join('; ')
 
 function linesOf (plan: Plan): Array<string | false> {
   switch (plan.verb) {

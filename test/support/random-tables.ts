@@ -78,10 +78,12 @@ export function randomTable (engine: EngineName, random: Random, name: string): 
   const indexed = columns.filter(isShort)
   const indexes = Array.from({ length: random(3) }, (_, index) => {
     const parts = Array.from({ length: 1 + random(3) }, () => pick(random, indexed).name)
-    return `create index ${name}_${index} on ${name} (${[...new Set(parts)].map((part) => part + pick(random, ['', ' desc'])).join(', ')})`
+    return `create index ${name}_${index} on ${name}
+      (${[...new Set(parts)].map((part) => part + pick(random, ['', ' desc'])).join(', ')})`
   })
   const constraint = random(3) === 0 ? 'unique' : 'primary key'
   const definition =
-    `create table ${name} (${columns.map((each) => `${each.name} ${each.declaration} ${nulls(each)}`).join(', ')}, ${constraint} (${key.join(', ')}))`
+    `create table ${name} (${columns.map((each) => `${each.name} ${each.declaration} ${nulls(each)}`).join(', ')},
+      ${constraint} (${key.join(', ')}))`
   return { name, sql: [definition, ...indexes].join(';\n'), columns, key }
 }

@@ -6,7 +6,7 @@ import type { Answer } from './service.ts'
 const LEAKS = [
   /127\.0\.0\.1|localhost|\broot\b|\bt_[0-9a-f]{12}\b|\/tmp\/|\.db\b/i,
   /\bER_[A-Z]|SQLITE_|SQLSTATE|errno|ECONN|ETIMEDOUT|mysql2?\b|mariadb\b/,
-  /select `|insert into `|update `|delete from `|select "|insert into "|update "|delete from "|information_schema|FST_ERR/i,
+  /(select|insert into|update|delete from) [`"]|information_schema|FST_ERR/i,
   /node_modules|\.ts:\d|\bat \w+ \(/
 ]
 

@@ -153,7 +153,8 @@ export const membersAreThoseOfPlainSql: Run = async (t, { post, sql }, tables, {
     const order = by !== undefined && asked.members.has('by') ? `${by.sql}, ${asked.order}` : asked.order
     if (order !== asked.order && kinds.get(asked) !== 'one') counts.ordered++
     const from =
-      `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
+      `from ${table.name} c, ${parent.name} p where p.rid = ${String(row['rid'])} and ` +
+        `${on.map(([column, other]) => `c.${other} = p.${column}`).join(' and ')} and ${where}`
     if (kinds.get(asked) === 'computed') {
       counts.computed++
       const [values] = await sql(
@@ -289,7 +290,8 @@ function drawJoined (draw: Draw, tables: readonly Drawn[], alias: string, parent
       ...inner !== undefined && { include: { [`${alias}k`]: inner.member } }
     },
     // MySQL finds wrong rows where EXISTS stands in ON
-    join: `left join (select * from ${table.name} ${alias} where ${where}) ${alias} on ${pairs.map(([own, other]) => `${alias}.${other} = ${parent}.${own}`).join(' and ')} ${inner?.join ?? ''}`,
+    join: `left join (select * from ${table.name} ${alias} where ${where}) ${alias} on ` +
+      `${pairs.map(([own, other]) => `${alias}.${other} = ${parent}.${own}`).join(' and ')} ${inner?.join ?? ''}`,
     places: [[[alias], alias], ...(inner?.places ?? []).map(([names, each]) => [[alias, ...names], each] as const)]
   }
 }
@@ -350,10 +352,14 @@ export const groupsAreThoseOfPlainSql: Run = async (t, { post, sql, server }, ta
     }
     const { error, data } = (await post(root.name, body)).json
     const list = groups.map(([name, , column]) => `${column} as ${name}`)
-    const wanted =
-      await sql(
-        `select ${list.join(', ')}, count(*) as count, max(p.rid) as last, count(case when ${passes} then 1 end) as some${counted.map(([name, [, alias], column]) => `, count(${alias}.${column}) as ${name}`).join('')}${summed.map(([name, [, alias], column]) => `, max(case when ${passes} then ${alias}.${column} end) as ${name}`).join('')} from ${root.name} p ${members.map(([, { join }]) => join).join(' ')} where ${where} group by ${groups.map(([, , column]) => column).join(', ')} having ${had}`
-      )
+    const computed = [
+      'count(*) as count', 'max(p.rid) as last', `count(case when ${passes} then 1 end) as some`,
+      ...counted.map(([name, [, alias], column]) => `count(${alias}.${column}) as ${name}`),
+      ...summed.map(([name, [, alias], column]) => `max(case when ${passes} then ${alias}.${column} end) as ${name}`)
+    ]
+    const wanted = await sql(`select ${[...list, ...computed].join(', ')} from ${root.name} p
+      ${members.map(([, { join }]) => join).join(' ')} where ${where}
+      group by ${groups.map(([, , column]) => column).join(', ')} having ${had}`)
     const textOf = (rows: object[]): string[] => rows.map((row) => JSON.stringify({ ...row }))
     counts.groups += wanted.length
     counts.joined += places.length

@@ -47,7 +47,8 @@ export function drawTable (draw: Draw, name: string, engine: EngineName): Drawn 
     d: 'decimal(8,2)'
   }
   const table =
-    `create table ${name} (${COLUMNS.map((column) => `${column} ${types[column]}${notNull(column)}`).join(', ')}${key.length > 0 ? `, primary key (${key.join(', ')})` : ''})`
+    `create table ${name} (${COLUMNS.map((column) => `${column} ${types[column]}${notNull(column)}`).join(', ')}` +
+      `${key.length > 0 ? `, primary key (${key.join(', ')})` : ''})`
   const parts = Array.from(
     { length: 5 }, () => [...new Set(Array.from({ length: 1 + draw.below(3) }, () => draw.one(COLUMNS.slice(1))))]
   )
@@ -125,7 +126,8 @@ export function drawRelated (draw: Draw, tables: readonly Drawn[], { alias, leve
     const negated = draw.chance(0.4)
     const member = { on: { [own]: theirs }, ...Object.keys(filters).length > 0 && { filters } }
     const exists =
-      `${negated ? 'not ' : ''}exists (select 1 from ${other.name} ${inner} where ${inner}.${theirs} = ${alias}.${own} and ${where})`
+      `${negated ? 'not ' : ''}exists (select 1 from ${other.name} ${inner} where ${inner}.${theirs} = ` +
+        `${alias}.${own} and ${where})`
     return [{
       [negated ? '$none' : '$some']: draw.chance(0.5)
         ? { [other.name]: member }

@@ -10,7 +10,10 @@ const CURL = `#!${process.execPath}
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 const { values, positionals: [url] } = parseArgs({ allowPositionals: true, options: {
-  silent: { type: 'boolean', short: 's' }, 'show-error': { type: 'boolean', short: 'S' }, 'fail-with-body': { type: 'boolean' }, output: { type: 'string', short: 'o' }, include: { type: 'boolean', short: 'i' }, header: { type: 'string', short: 'H', multiple: true }, data: { type: 'string', short: 'd' }
+  silent: { type: 'boolean', short: 's' }, 'show-error': { type: 'boolean', short: 'S' },
+  'fail-with-body': { type: 'boolean' }, output: { type: 'string', short: 'o' },
+  include: { type: 'boolean', short: 'i' }, header: { type: 'string', short: 'H', multiple: true },
+  data: { type: 'string', short: 'd' }
 } })
 const headers = (values.header ?? []).map((line) => line.split(/: */, 2))
 const response = await fetch(url, { method: values.data === undefined ? 'GET' : 'POST', headers, body: values.data })
@@ -21,7 +24,8 @@ else writeFileSync(values.output, await response.text())
 /** Replaces jq, for the expressions that the documents use. */
 const JQ = `#!${process.execPath}
 import { text } from 'node:stream/consumers'
-const value = process.argv.at(-1).match(/\\w+/g).filter((name) => name !== 'empty').reduce((outer, name) => outer?.[name], JSON.parse(await text(process.stdin)))
+const names = process.argv.at(-1).match(/\\w+/g).filter((name) => name !== 'empty')
+const value = names.reduce((outer, name) => outer?.[name], JSON.parse(await text(process.stdin)))
 for (const each of Array.isArray(value) ? value : [value ?? []].flat()) console.log(JSON.stringify(each))
 `
 

@@ -28,10 +28,13 @@ export const shop = {
       unique key customers_email (email), constraint credit_floor check (credit > -100))`,
     'create table products (sku varchar(20) not null primary key, name varchar(50) not null, price decimal(10,2) not ' +
       'null, tags json null)',
-    `create table orders (id bigint not null auto_increment primary key, customer_id bigint unsigned not null, note varchar(50) null,
+    `create table orders (id bigint not null auto_increment primary key, customer_id bigint unsigned not null,
+      note varchar(50) null,
       constraint orders_customer foreign key (customer_id) references customers (id))`,
-    `create table order_items (order_id bigint not null, line int not null, product_sku varchar(20) not null, quantity int not null default 1,
-      price decimal(10,2) not null, primary key (order_id, line), constraint items_order foreign key (order_id) references orders (id),
+    `create table order_items (order_id bigint not null, line int not null, product_sku varchar(20) not null,
+      quantity int not null default 1,
+      price decimal(10,2) not null, primary key (order_id, line), constraint items_order foreign key (order_id)
+      references orders (id),
       constraint items_product foreign key (product_sku) references products (sku))`,
     'create table settings (id int not null auto_increment primary key, level int not null default 3, note ' +
       'varchar(10) null)',
@@ -48,7 +51,8 @@ export const shop = {
       'null, tags json null)',
     'create table orders (id integer primary key autoincrement, customer_id integer not null references customers ' +
       '(id), note varchar(50) null)',
-    `create table order_items (order_id integer not null references orders (id), line int not null, product_sku varchar(20) not null references products (sku),
+    `create table order_items (order_id integer not null references orders (id), line int not null,
+      product_sku varchar(20) not null references products (sku),
       quantity int not null default 1, price decimal(10,2) not null, primary key (order_id, line))`,
     'create table settings (id integer primary key autoincrement, level int not null default 3, note varchar(10) null)',
     ...rows,

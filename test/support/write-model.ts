@@ -62,8 +62,10 @@ const ASCII = (engine: EngineName): string =>
   engine === 'sqlite' ? 'varchar(20) collate nocase' : 'varchar(20) collate utf8mb4_unicode_ci'
 
 const countsNotes = (engine: EngineName, table: string): string[] => [engine === 'sqlite'
-  ? `create trigger ${table}_counts after update of note on ${table} when new.note is not old.note begin update ${table} set touched = touched + 1 where id = new.id; end`
-  : `create trigger ${table}_counts before update on ${table} for each row set new.touched = old.touched + if(new.note <=> old.note, 0, 1)`]
+  ? `create trigger ${table}_counts after update of note on ${table} when new.note is not old.note begin update
+    ${table} set touched = touched + 1 where id = new.id; end`
+  : `create trigger ${table}_counts before update on ${table} for each row set new.touched = old.touched + if(new.note
+    <=> old.note, 0, 1)`]
 
 const changesKey = (to: string) => (_: EngineName, table: string): string[] => [
   `create trigger ${table}_key before insert on ${table} for each row set new.k = ${to}`
@@ -377,7 +379,8 @@ const shown = (row: object): string =>
 
 async function stored ({ sql, engine }: Service, { name }: Kind): Promise<Array<Row & { id: number }>> {
   return await sql(
-    `select id, tenant, cast(k as ${engine === 'sqlite' ? 'text' : 'char'}) as k, part, code, n, note, parent, touched from ${name} order by id`
+    `select id, tenant, cast(k as ${engine === 'sqlite' ? 'text' : 'char'}) as k, part, code, n, note, parent,
+      touched from ${name} order by id`
   )
 }
 
@@ -409,7 +412,8 @@ async function check (service: Service, kind: Kind, model: Model, request: Reque
   const { status, json, text } = await post(body)
   const fail = (what: string, is: unknown, wanted: unknown): never => {
     throw new Error(
-      `${kind.name}: ${JSON.stringify(body)}\non ${before.map(shown).join(' ')}\n${what}: ${JSON.stringify(is)}\ninstead of ${JSON.stringify(wanted)}`
+      `${kind.name}: ${JSON.stringify(body)}\non ${before.map(shown).join(' ')}\n${what}: ` +
+        `${JSON.stringify(is)}\ninstead of ${JSON.stringify(wanted)}`
     )
   }
   const same = (what: string, is: unknown, wanted: unknown): void => {

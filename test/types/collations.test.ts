@@ -54,11 +54,13 @@ for (const engine of await engines()) {
       await query('drop table if exists kept')
       await query(`create table kept (id int auto_increment primary key, v varchar(8) character set ${charset})`)
       await query(
-        `insert into kept (v) select convert(v using ${charset}) from texts where binary convert(convert(v using ${charset}) using utf8mb4) = binary v order by id desc`
+        `insert into kept (v) select convert(v using ${charset}) from texts where binary convert(convert(v using
+          ${charset}) using utf8mb4) = binary v order by id desc`
       )
       for (const { name } of names) {
         const sorted =
-          `select v, id, lag(v) over (order by v, id) as p, lag(id) over (order by v, id) as pid from (select v collate ${name} as v, id from kept) as given`
+          `select v, id, lag(v) over (order by v, id) as p, lag(id) over (order by v,
+            id) as pid from (select v collate ${name} as v, id from kept) as given`
         const [{ n }] = await query(
           `select count(*) as n from (${sorted}) as sorted where p > v or (p = v and pid > id)`
         ) as [{ n: number }]

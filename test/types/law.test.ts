@@ -25,7 +25,10 @@ function columnsFor (engine: EngineName, group: readonly TypedColumn[]): TypedCo
 
 /** The stored value as the database shows it, without the service. */
 function storedBytes (engine: EngineName, { bytes }: TypedColumn, name: string): string {
-  if (engine === 'sqlite') return `typeof(${name}) || case typeof(${name}) when 'real' then printf('%!.20e', ${name}) else hex(${name}) end`
+  if (engine === 'sqlite') {
+    const text = `case typeof(${name}) when 'real' then printf('%!.20e', ${name}) else hex(${name}) end`
+    return `typeof(${name}) || ${text}`
+  }
   return bytes === undefined ? `hex(${name})` : bytes(name)
 }
 

@@ -168,7 +168,9 @@ const on = (engine: EngineName): Column[] => columns.filter(({ only }) => only =
 
 await onEachEngine(t, 'a value that does not fit its column is refused before any SQL runs', {
   schema: (engine) => [
-    `create table typed (id integer not null primary key, name varchar(20) not null, ${on(engine).map(({ declaration }, index) => `c${index} ${declaration}${declaration.endsWith('null') ? '' : ' null'}`).join(', ')})`,
+    `create table typed (id integer not null primary key, name varchar(20) not null,
+      ${on(engine).map(({ declaration }, index) =>
+        `c${index} ${declaration}${declaration.endsWith('null') ? '' : ' null'}`).join(', ')})`,
     "insert into typed (id, name) values (1, 'abc'), (2, '0'), (3, '1x')"
   ]
 }, async (t, { engine, post, statements, sql }) => {

@@ -20,7 +20,8 @@ const exact = (text: string): unknown => JSON.parse(text, (_key, value: unknown,
 
 await onEachEngine(t, 'the examples in docs/values.md are true', {
   schema: (engine) =>
-    [`create table examples (id integer not null primary key, ${on(engine).map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ')})`]
+    [`create table examples (id integer not null primary key,
+      ${on(engine).map(({ declaration }, index) => `c${index} ${declaration} null`).join(', ')})`]
 }, async (t, { engine, post }) => {
   const examples = on(engine)
   t.ok(examples.length > 8, `${examples.length} examples`)

@@ -1,17 +1,27 @@
 /** A service's client as somebody writes it with @hey-api/openapi-ts. */
-import { queryCustomers, queryOrderLines, queryOrders, runShopOperations, type CustomersRow, type ErrorResponse, type OrdersRow } from './client/index.js'
+import {
+  queryCustomers, queryOrderLines, queryOrders, runShopOperations, type CustomersRow, type ErrorResponse, type OrdersRow
+} from './client/index.js'
 import { client } from './client/client.gen.js'
 
 client.setConfig({ baseUrl: process.env['BASE'] as string, auth: process.env['TOKEN'] as string })
 
 const inserted = await queryOrders({ body: { verb: 'insert', data: { customer_id: 2, note: 'by a client' } } })
-if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) throw new Error('not inserted')
+if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) {
+  throw new Error('not inserted')
+}
 const id: number = inserted.data.data.id
 
 const updated = await queryOrders({ body: { verb: 'update', data: { note: null }, filters: { id } } })
 
 const selected = await queryOrders({
-  body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] }, orderBy: 'id DESC', limit: 5 }
+  body: {
+    verb: 'select',
+    columns: ['id', 'note'],
+    filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] },
+    orderBy: 'id DESC',
+    limit: 5
+  }
 })
 if (selected.error !== undefined || !('count' in selected.data.data)) throw new Error('not selected')
 const rows: OrdersRow[] = selected.data.data.rows
@@ -33,13 +43,38 @@ const refused = await queryOrders({ body: { verb: 'insert', data: { customer_id:
 const code: ErrorResponse['error']['code'] | undefined = refused.error?.error.code
 
 const member = await queryOrders({
-  body: { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { customer: { table: 'customers', columns: ['name'] }, items: { table: 'order_items', columns: ['line'], orderBy: 'line DESC', limit: 1, include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } } }, sums: { table: 'order_items', aggregates: { n: { $count: '*' } } } } }
+  body: {
+    verb: 'select',
+    columns: ['id'],
+    filters: { id: 1 },
+    include: {
+      customer: { table: 'customers', columns: ['name'] },
+      items: {
+        table: 'order_items',
+        columns: ['line'],
+        orderBy: 'line DESC',
+        limit: 1,
+        include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } }
+      },
+      sums: { table: 'order_items', aggregates: { n: { $count: '*' } } }
+    }
+  }
 })
 if (member.error !== undefined || !('count' in member.data.data)) throw new Error('no members')
 const members: Array<OrdersRow & { customer?: CustomersRow | null }> = member.data.data.rows
 const name: string | undefined = members[0]?.customer?.name
 
-console.log(JSON.stringify({ members, name, updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
+console.log(JSON.stringify({
+  members,
+  name,
+  updated: updated.data,
+  rows,
+  note,
+  lines: lines.data,
+  deleted: deleted.data,
+  together: together.data,
+  code
+}))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {

@@ -3,38 +3,79 @@ import { createRowQuery, ServiceError, type GrantOptions, type Position, type Ro
 import type { DB } from './shop.ts'
 
 const rows = createRowQuery<{ shop: DB }>({ databases: { shop: { url: 'mysql://user:password@127.0.0.1:3306/shop' } } })
-const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: ['orders', 'customers'] } }
+const grant: GrantOptions = {
+  permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: ['orders', 'customers'] }
+}
 const orders = { database: 'shop', table: 'orders', grant } as const
 
 export async function use (): Promise<void> {
-  const some = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: 5n }, $or: [{ note: null }, { note: { $like: 'a%' } }] }, limit: 5 } })
+  const some = await rows.execute({
+    ...orders,
+    body: {
+      verb: 'select',
+      columns: ['id', 'note'],
+      filters: { id: { $gte: 5n }, $or: [{ note: null }, { note: { $like: 'a%' } }] },
+      limit: 5
+    }
+  })
   const note: string | null | undefined = some.rows[0]?.note
-  await rows.execute({ ...orders, body: { verb: 'update', data: { note: null }, filters: { $some: { customer: { table: 'customers', filters: { name: { $like: 'a%' } } } }, $none: { order_items: {} } } } })
+  await rows.execute({
+    ...orders,
+    body: {
+      verb: 'update',
+      data: { note: null },
+      filters: {
+        $some: { customer: { table: 'customers', filters: { name: { $like: 'a%' } } } }, $none: { order_items: {} }
+      }
+    }
+  })
   const all = await rows.execute({ ...orders, body: { verb: 'select' } })
   const first: Row<DB['orders']> | undefined = all.rows[0]
-  const { id } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1, note: note ?? null } } })
-  const { updated } = await rows.execute({ ...orders, body: { verb: 'update', data: { note: null }, filters: { id: [1, 2n] } } })
+  const { id } = await rows.execute({
+    ...orders, body: { verb: 'insert', data: { customer_id: 1, note: note ?? null } }
+  })
+  const { updated } = await rows.execute({
+    ...orders, body: { verb: 'update', data: { note: null }, filters: { id: [1, 2n] } }
+  })
   const { deleted } = await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } } })
-  const locked = await rows.execute({ ...orders, body: { verb: 'delete', filters: { $is: { id: 1, note: null }, note: { $is: null } } } })
+  const locked = await rows.execute({
+    ...orders, body: { verb: 'delete', filters: { $is: { id: 1, note: null }, note: { $is: null } } }
+  })
   // what reply.send takes
   const sent = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'] }, bigints: 'string' })
   const text: string | number | undefined = sent.rows[0]?.id
-  const { id: made }: { id: string | number | null } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1 } }, bigints: 'string' })
+  const { id: made }: { id: string | number | null } = await rows.execute({
+    ...orders, body: { verb: 'insert', data: { customer_id: 1 } }, bigints: 'string'
+  })
   // @ts-expect-error: it may be a bigint
-  const plain: string | number | undefined = (await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'] } })).rows[0]?.id
+  const plain: string | number | undefined = (await rows.execute({
+    ...orders, body: { verb: 'select', columns: ['id'] }
+  })).rows[0]?.id
   console.log(first, id, updated + deleted + locked.deleted, text, made, plain)
 }
 
 /** `id` of an insert has the type of the table's key, so that the next insert takes it. */
 export async function ids (): Promise<void> {
-  const { id } = await rows.execute({ ...orders, table: 'customers', body: { verb: 'insert', data: { email: 'a', name: 'b' } } })
+  const { id } = await rows.execute({
+    ...orders, table: 'customers', body: { verb: 'insert', data: { email: 'a', name: 'b' } }
+  })
   await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: id } } })
-  const { id: sku } = await rows.execute({ ...orders, table: 'products', body: { verb: 'insert', data: { sku: 'a', name: 'b', price: '1' } } })
+  const { id: sku } = await rows.execute({
+    ...orders, table: 'products', body: { verb: 'insert', data: { sku: 'a', name: 'b', price: '1' } }
+  })
   const text: string = sku
-  const { id: none } = await rows.execute({ ...orders, table: 'order_items', body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' } } })
-  const { id: ofList } = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'] } } })
+  const { id: none } = await rows.execute({
+    ...orders,
+    table: 'order_items',
+    body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' } }
+  })
+  const { id: ofList } = await rows.execute({
+    ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'] } }
+  })
   const nulls: [null, null] = [none, ofList]
-  const { id: upserted } = await rows.execute({ ...orders, body: { verb: 'insert', data: { id: 1, customer_id: 1 }, onConflict: { key: ['id'] } } })
+  const { id: upserted } = await rows.execute({
+    ...orders, body: { verb: 'insert', data: { id: 1, customer_id: 1 }, onConflict: { key: ['id'] } }
+  })
   console.log(text, nulls)
   // @ts-expect-error: the id of a row that exists may be unknown
   await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: upserted } } })
@@ -43,15 +84,20 @@ export async function ids (): Promise<void> {
 /** A grant that is bound once. */
 export async function bound (): Promise<void> {
   const calls = rows.as(grant)
-  const { rows: [order] } = await calls.select('shop', 'orders', { columns: ['id'], include: { customer: { table: 'customers', columns: ['name'] } } })
+  const { rows: [order] } = await calls.select('shop', 'orders', {
+    columns: ['id'], include: { customer: { table: 'customers', columns: ['name'] } }
+  })
   const name: string | undefined = order?.customer?.name
   const { id } = await calls.insert('shop', 'customers', { data: { email: 'a', name: 'b' } }, { bigints: 'bigint' })
   await calls.insert('shop', 'orders', { data: { customer_id: id } })
   const { updated } = await calls.update('shop', 'orders', { data: { note: null }, filters: { id: 1 } })
   const { deleted } = await calls.delete('shop', 'orders', { filters: { id: 1 } })
-  const { rows: [sent] } = await calls.select('shop', 'orders', { columns: ['id'] }, { bigints: 'string', consistency: 'primary' })
+  const { rows: [sent] } = await calls.select('shop', 'orders', { columns: ['id'] }, {
+    bigints: 'string', consistency: 'primary'
+  })
   const text: string | number | undefined = sent?.id
-  for await (const { note } of calls.stream('shop', 'orders', { columns: ['note'] })) console.log(note, name, updated, deleted, text)
+  for await (const { note } of calls.stream('shop', 'orders', { columns: ['note'] })) console.log(note)
+  console.log(name, updated, deleted, text)
   // @ts-expect-error: a misspelt column
   await calls.select('shop', 'orders', { columns: ['idd'] })
   // @ts-expect-error: a misspelt table
@@ -65,10 +111,21 @@ export async function bound (): Promise<void> {
 }
 
 export async function lists (): Promise<void> {
-  const list = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2, note: 'x' }] } })
-  const upsert = await rows.execute({ ...orders, body: { verb: 'insert', data: [{ id: 1, customer_id: 1 }], onConflict: { key: ['id'], set: ['note'] } } })
+  const list = await rows.execute({
+    ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { customer_id: 2, note: 'x' }] }
+  })
+  const upsert = await rows.execute({
+    ...orders, body: { verb: 'insert', data: [{ id: 1, customer_id: 1 }], onConflict: { key: ['id'], set: ['note'] } }
+  })
   const counts: number = upsert.inserted + upsert.updated + upsert.unchanged
-  const object = await rows.execute({ ...orders, body: { verb: 'insert', data: { id: 1n, customer_id: 1 }, onConflict: { key: ['id'], set: { customer_id: { $inc: 1 }, note: null } } } })
+  const object = await rows.execute({
+    ...orders,
+    body: {
+      verb: 'insert',
+      data: { id: 1n, customer_id: 1 },
+      onConflict: { key: ['id'], set: { customer_id: { $inc: 1 }, note: null } }
+    }
+  })
   console.log(list.inserted, counts, object.updated)
   // @ts-expect-error: a plain insert counts no updates
   console.log(list.updated)
@@ -76,20 +133,30 @@ export async function lists (): Promise<void> {
   await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }, { note: 'x' }] } })
   // @ts-expect-error: a misspelt column of the key
   await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['ids'] } } })
-  // @ts-expect-error: a misspelt column to set
-  await rows.execute({ ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'], set: ['nota'] } } })
+  await rows.execute({
+    // @ts-expect-error: a misspelt column to set
+    ...orders, body: { verb: 'insert', data: [{ customer_id: 1 }], onConflict: { key: ['id'], set: ['nota'] } }
+  })
 }
 
 export async function pages (): Promise<void> {
   let after: Position<DB['orders']> | null = null
   do {
-    const page: { rows: Array<Row<DB['orders']>>, next: Position<DB['orders']> | null } = await rows.execute({ ...orders, body: { verb: 'select', orderBy: 'id DESC', after } })
+    const page: { rows: Array<Row<DB['orders']>>, next: Position<DB['orders']> | null } = await rows.execute({
+      ...orders, body: { verb: 'select', orderBy: 'id DESC', after }
+    })
     after = page.next
   } while (after !== null)
-  const { next, total } = await rows.execute({ ...orders, body: { verb: 'select', columns: ['note'], after: { id: 5 }, total: true }, bigints: 'string' })
+  const { next, total } = await rows.execute({
+    ...orders, body: { verb: 'select', columns: ['note'], after: { id: 5 }, total: true }, bigints: 'string'
+  })
   const id: number | string | undefined = next?.id
-  const offset: number | null = (await rows.execute({ ...orders, body: { verb: 'select', offset: 10, total: 500 } })).next
-  const distinct: number | null = (await rows.execute({ ...orders, body: { verb: 'select', groupBy: ['note'], offset: 10 } })).next
+  const offset: number | null = (await rows.execute({
+    ...orders, body: { verb: 'select', offset: 10, total: 500 }
+  })).next
+  const distinct: number | null = (await rows.execute({
+    ...orders, body: { verb: 'select', groupBy: ['note'], offset: 10 }
+  })).next
   console.log(id, total + 1, offset, distinct)
   // @ts-expect-error: without after and offset there is no next
   console.log((await rows.execute({ ...orders, body: { verb: 'select', total: 5 } })).next)
@@ -108,8 +175,21 @@ export async function groups (): Promise<void> {
     body: {
       verb: 'select',
       groupBy: ['status'],
-      aggregates: { n: { $count: '*' }, names: { $countDistinct: 'name' }, sum: { $sum: 'credit' }, mean: { $avg: 'id' }, last: { $max: 'created_at' }, first: { $min: 'id' } },
-      having: { n: { $gt: 10 }, sum: { $gte: 5.5 }, mean: '1.5000', status: 'new', $or: [{ last: null }, { first: { $in: [1, 2n] } }] },
+      aggregates: {
+        n: { $count: '*' },
+        names: { $countDistinct: 'name' },
+        sum: { $sum: 'credit' },
+        mean: { $avg: 'id' },
+        last: { $max: 'created_at' },
+        first: { $min: 'id' }
+      },
+      having: {
+        n: { $gt: 10 },
+        sum: { $gte: 5.5 },
+        mean: '1.5000',
+        status: 'new',
+        $or: [{ last: null }, { first: { $in: [1, 2n] } }]
+      },
       orderBy: [{ sum: 'DESC' }, { status: 'ASC' }],
       limit: 5
     }
@@ -118,7 +198,9 @@ export async function groups (): Promise<void> {
   const counts: number | undefined = group && group.n + group.names
   const texts: string | null | undefined = group?.sum ?? group?.mean ?? group?.last
   const first: number | bigint | null | undefined = group?.first
-  const { rows: [whole] } = await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $count: '*' }, first: { $min: 'id' } } }, bigints: 'string' })
+  const { rows: [whole] } = await rows.execute({
+    ...customers, body: { verb: 'select', aggregates: { n: { $count: '*' }, first: { $min: 'id' } } }, bigints: 'string'
+  })
   const text: string | number | null | undefined = whole?.first
   const { rows: distinct } = await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status', 'name'] } })
   const names: string[] = distinct.map(({ name }) => name)
@@ -137,10 +219,15 @@ export async function groups (): Promise<void> {
   await rows.execute({ ...customers, body: { verb: 'select', aggregates: { n: { $median: 'id' } } } })
   // @ts-expect-error: a misspelt group
   await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['stat'] } })
-  // @ts-expect-error: a column of the table is none of the result
-  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { name: 'x' } } })
-  // @ts-expect-error: a count is compared with a number
-  await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: 'x' } } })
+  await rows.execute({
+    ...customers,
+    // @ts-expect-error: a column of the table is none of the result
+    body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { name: 'x' } }
+  })
+  await rows.execute({
+    // @ts-expect-error: a count is compared with a number
+    ...customers, body: { verb: 'select', groupBy: ['status'], aggregates: { n: { $count: '*' } }, having: { n: 'x' } }
+  })
   // @ts-expect-error: columns are those of rows
   await rows.execute({ ...customers, body: { verb: 'select', groupBy: ['status'], columns: ['status'] } })
   console.log(count, sum)
@@ -148,14 +235,34 @@ export async function groups (): Promise<void> {
 
 export async function writes (): Promise<void> {
   const customers = { ...orders, table: 'customers' } as const
-  const { rows: [made] } = await rows.execute({ ...orders, body: { verb: 'insert', data: { customer_id: 1 }, returning: ['id', 'note'] } })
+  const { rows: [made] } = await rows.execute({
+    ...orders, body: { verb: 'insert', data: { customer_id: 1 }, returning: ['id', 'note'] }
+  })
   const note: string | null | undefined = made?.note
-  const { rows: [raised], updated, dryRun } = await rows.execute({ ...customers, body: { verb: 'update', data: { credit: { $inc: '0.50' }, created_at: { $now: true } }, filters: { id: 1 }, returning: '*', expect: { $gte: 1 }, dryRun: true }, bigints: 'string' })
+  const { rows: [raised], updated, dryRun } = await rows.execute({
+    ...customers,
+    body: {
+      verb: 'update',
+      data: { credit: { $inc: '0.50' }, created_at: { $now: true } },
+      filters: { id: 1 },
+      returning: '*',
+      expect: { $gte: 1 },
+      dryRun: true
+    },
+    bigints: 'string'
+  })
   const credit: string | undefined = raised?.credit
   const isDry: true | undefined = dryRun
-  const { rows: [gone], deleted } = await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 }, returning: ['id'], expect: 1 } })
+  const { rows: [gone], deleted } = await rows.execute({
+    ...orders, body: { verb: 'delete', filters: { id: 1 }, returning: ['id'], expect: 1 }
+  })
   const { count } = await rows.execute({ ...orders, body: { verb: 'select', filters: { id: 1 }, expect: { $lte: 1 } } })
-  await rows.execute({ ...orders, table: 'products', grant, body: { verb: 'update', data: { tags: { $merge: { a: null } } }, filters: { sku: 'a' } } })
+  await rows.execute({
+    ...orders,
+    table: 'products',
+    grant,
+    body: { verb: 'update', data: { tags: { $merge: { a: null } } }, filters: { sku: 'a' } }
+  })
   console.log(note, credit, isDry, gone?.id, updated + deleted + count)
   // @ts-expect-error: without returning there are no rows
   console.log((await rows.execute({ ...orders, body: { verb: 'delete', filters: { id: 1 } } })).rows)
@@ -177,9 +284,24 @@ export async function writes (): Promise<void> {
 export async function transaction (): Promise<number | bigint | undefined> {
   return await rows.transaction('shop', async (tx) => {
     const { id } = await tx.execute({ table: 'orders', grant, body: { verb: 'insert', data: { customer_id: 1 } } })
-    const { rows: [locked] } = await tx.execute({ table: 'orders', grant, body: { verb: 'select', columns: ['id'], filters: { id: 1 }, lock: true, include: { items: { table: 'order_items', columns: ['line'] } } }, bigints: 'string' })
+    const { rows: [locked] } = await tx.execute({
+      table: 'orders',
+      grant,
+      body: {
+        verb: 'select',
+        columns: ['id'],
+        filters: { id: 1 },
+        lock: true,
+        include: { items: { table: 'order_items', columns: ['line'] } }
+      },
+      bigints: 'string'
+    })
     const text: string | number | undefined = locked?.id ?? locked?.items[0]?.line
-    const { updated, rows: [changed] } = await tx.execute({ table: 'customers', grant, body: { verb: 'update', data: { credit: { $inc: 1 } }, filters: { id: 1 }, returning: ['id'] } })
+    const { updated, rows: [changed] } = await tx.execute({
+      table: 'customers',
+      grant,
+      body: { verb: 'update', data: { credit: { $inc: 1 } }, filters: { id: 1 }, returning: ['id'] }
+    })
     console.log(id, text, updated, tx.attempt)
     // @ts-expect-error: a column that was not asked for
     console.log(locked?.note)
@@ -201,18 +323,36 @@ export async function transaction (): Promise<number | bigint | undefined> {
 
 /** Rows of other tables. */
 export async function members (): Promise<void> {
-  const { rows: [order] } = await rows.execute({ ...orders, body: { verb: 'select', columns: ['id'], include: { customer: { table: 'customers', columns: ['name'] }, order_items: { limit: 5, include: { product: { table: 'products', columns: ['price'] } } } } } })
+  const { rows: [order] } = await rows.execute({
+    ...orders,
+    body: {
+      verb: 'select',
+      columns: ['id'],
+      include: {
+        customer: { table: 'customers', columns: ['name'] },
+        order_items: { limit: 5, include: { product: { table: 'products', columns: ['price'] } } }
+      }
+    }
+  })
   const name: string | undefined = order?.customer?.name
   const price: string | undefined = order?.order_items[0]?.product?.price
   console.log(name, price)
-  // @ts-expect-error: a misspelt column of a member
-  await rows.execute({ ...orders, body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } } })
+  await rows.execute({
+    // @ts-expect-error: a misspelt column of a member
+    ...orders, body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } }
+  })
   // @ts-expect-error: a column that was not asked for
   console.log(order?.customer?.email)
   // @ts-expect-error: a misspelt order
   await rows.execute({ ...orders, body: { verb: 'select', orderBy: 'nota' } })
-  // @ts-expect-error: a part of a key
-  await rows.execute({ ...orders, table: 'order_items', body: { verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line'] } } })
+  await rows.execute({
+    ...orders,
+    table: 'order_items',
+    body: {
+      // @ts-expect-error: a part of a key
+      verb: 'insert', data: { order_id: 1, line: 1, product_sku: 'a', price: '1' }, onConflict: { key: ['line'] }
+    }
+  })
   // @ts-expect-error: a view is only read
   await rows.execute({ ...orders, table: 'order_lines', body: { verb: 'insert', data: {} } })
   // @ts-expect-error: a write is never sent to a replica
@@ -243,8 +383,10 @@ export async function mistakes (): Promise<void> {
   await rows.execute({ ...orders, body: { verb: 'update', data: { note: 'x' } } })
   // @ts-expect-error: a delete without filters
   await rows.execute({ ...orders, body: { verb: 'delete' } })
-  // @ts-expect-error: a generated column
-  await rows.execute({ ...orders, table: 'customers', body: { verb: 'update', data: { login: 'x' }, filters: { id: 1 } } })
+  await rows.execute({
+    // @ts-expect-error: a generated column
+    ...orders, table: 'customers', body: { verb: 'update', data: { login: 'x' }, filters: { id: 1 } }
+  })
   // @ts-expect-error: no grant
   await rows.execute({ database: 'shop', table: 'orders', body: { verb: 'select' } })
   // @ts-expect-error: read is no permission
@@ -255,9 +397,24 @@ export async function mistakes (): Promise<void> {
 export async function untyped (): Promise<string> {
   const anything = createRowQuery({ databases: { shop: { url: 'sqlite:shop.db' } } })
   try {
-    const { rows: found } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', columns: ['id'] }, grant })
-    const { rows: groups } = await anything.execute({ database: 'shop', table: 'orders', body: { verb: 'select', groupBy: ['note'], aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } }, having: { n: { $gt: 1 } }, orderBy: 'n' }, grant })
-    const done = await anything.transaction('shop', async (tx) => (await tx.execute({ table: 'orders', body: { verb: 'select' }, grant })).rows[0].id)
+    const { rows: found } = await anything.execute({
+      database: 'shop', table: 'orders', body: { verb: 'select', columns: ['id'] }, grant
+    })
+    const { rows: groups } = await anything.execute({
+      database: 'shop',
+      table: 'orders',
+      body: {
+        verb: 'select',
+        groupBy: ['note'],
+        aggregates: { n: { $count: '*' }, sum: { $sum: 'total' } },
+        having: { n: { $gt: 1 } },
+        orderBy: 'n'
+      },
+      grant
+    })
+    const done = await anything.transaction('shop', async (tx) => (await tx.execute({
+      table: 'orders', body: { verb: 'select' }, grant
+    })).rows[0].id)
     return String(done) + String(found[0]?.['id']) + String(groups[0]?.sum) + String(groups[0]?.['note'])
   } catch (error) {
     if (error instanceof ServiceError) return error.code

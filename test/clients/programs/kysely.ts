@@ -1,5 +1,14 @@
 /** The interfaces that `row-query types` writes, as those of a database that is asked by Kysely. */
-import { DummyDriver, Kysely, MysqlAdapter, MysqlIntrospector, MysqlQueryCompiler, type Insertable, type Selectable, type Updateable } from 'kysely'
+import {
+  DummyDriver,
+  Kysely,
+  MysqlAdapter,
+  MysqlIntrospector,
+  MysqlQueryCompiler,
+  type Insertable,
+  type Selectable,
+  type Updateable
+} from 'kysely'
 import type { DB } from './shop.ts'
 
 const db = new Kysely<DB>({
@@ -17,7 +26,9 @@ export const change: Updateable<DB['customers']> = { note: null, credit: 1.5 }
 export const credit = (row: Customer): string => row.credit
 
 const query = db.selectFrom('orders').innerJoin('customers', 'customers.id', 'orders.customer_id')
-  .select(['orders.id', 'customers.name', 'orders.note']).where('customers.status', '=', 'new').orderBy('orders.id').limit(5)
+  .select([
+    'orders.id', 'customers.name', 'orders.note'
+  ]).where('customers.status', '=', 'new').orderBy('orders.id').limit(5)
 console.log(query.compile().sql)
 console.log(db.insertInto('orders').values({ customer_id: 1 }).compile().sql)
 console.log(db.updateTable('orders').set({ note: 'x' }).where('id', '=', 1).compile().sql)

@@ -2,16 +2,28 @@
 import createClient from 'openapi-fetch'
 import type { components, paths } from './shop.ts'
 
-const client = createClient<paths>({ baseUrl: process.env['BASE'] as string, headers: { authorization: `Bearer ${process.env['TOKEN']}` } })
+const client = createClient<paths>({
+  baseUrl: process.env['BASE'] as string, headers: { authorization: `Bearer ${process.env['TOKEN']}` }
+})
 
-const inserted = await client.POST('/shop/orders', { body: { verb: 'insert', data: { customer_id: 2, note: 'by a client' } } })
-if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) throw new Error('not inserted')
+const inserted = await client.POST('/shop/orders', {
+  body: { verb: 'insert', data: { customer_id: 2, note: 'by a client' } }
+})
+if (inserted.error !== undefined || !('inserted' in inserted.data.data) || inserted.data.data.id === null) {
+  throw new Error('not inserted')
+}
 const id: number = inserted.data.data.id
 
 const updated = await client.POST('/shop/orders', { body: { verb: 'update', data: { note: null }, filters: { id } } })
 
 const selected = await client.POST('/shop/orders', {
-  body: { verb: 'select', columns: ['id', 'note'], filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] }, orderBy: 'id DESC', limit: 5 }
+  body: {
+    verb: 'select',
+    columns: ['id', 'note'],
+    filters: { id: { $gte: id }, $or: [{ note: null }, { note: { $startsWith: 'by' } }] },
+    orderBy: 'id DESC',
+    limit: 5
+  }
 })
 if (selected.error !== undefined || !('count' in selected.data.data)) throw new Error('not selected')
 const rows: Array<components['schemas']['OrdersRow']> = selected.data.data.rows
@@ -33,13 +45,39 @@ const refused = await client.POST('/shop/orders', { body: { verb: 'insert', data
 const code: components['schemas']['ErrorResponse']['error']['code'] | undefined = refused.error?.error.code
 
 const member = await client.POST('/shop/orders', {
-  body: { verb: 'select', columns: ['id'], filters: { id: 1 }, include: { customer: { table: 'customers', columns: ['name'] }, items: { table: 'order_items', columns: ['line'], orderBy: 'line DESC', limit: 1, include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } } }, sums: { table: 'order_items', aggregates: { n: { $count: '*' } } } } }
+  body: {
+    verb: 'select',
+    columns: ['id'],
+    filters: { id: 1 },
+    include: {
+      customer: { table: 'customers', columns: ['name'] },
+      items: {
+        table: 'order_items',
+        columns: ['line'],
+        orderBy: 'line DESC',
+        limit: 1,
+        include: { product: { table: 'products', on: { product_sku: 'sku' }, columns: ['name'] } }
+      },
+      sums: { table: 'order_items', aggregates: { n: { $count: '*' } } }
+    }
+  }
 })
 if (member.error !== undefined || !('count' in member.data.data)) throw new Error('no members')
-const members: Array<components['schemas']['OrdersRow'] & { customer?: components['schemas']['CustomersRow'] | null }> = member.data.data.rows
+type Schemas = components['schemas']
+const members: Array<Schemas['OrdersRow'] & { customer?: Schemas['CustomersRow'] | null }> = member.data.data.rows
 const name: string | undefined = members[0]?.customer?.name
 
-console.log(JSON.stringify({ members, name, updated: updated.data, rows, note, lines: lines.data, deleted: deleted.data, together: together.data, code }))
+console.log(JSON.stringify({
+  members,
+  name,
+  updated: updated.data,
+  rows,
+  note,
+  lines: lines.data,
+  deleted: deleted.data,
+  together: together.data,
+  code
+}))
 
 /** None of these compiles. */
 export async function mistakes (): Promise<void> {
@@ -77,12 +115,16 @@ export async function mistakes (): Promise<void> {
   await client.POST('/shop/orders', { body: { verb: 'delete' } })
   // @ts-expect-error: a generated column
   await client.POST('/shop/customers', { body: { verb: 'insert', data: { email: 'a', name: 'b', login: 'c' } } })
-  // @ts-expect-error: a misspelt column of a member
-  await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } } })
+  await client.POST('/shop/orders', {
+    // @ts-expect-error: a misspelt column of a member
+    body: { verb: 'select', include: { customer: { table: 'customers', columns: ['nam'] } } }
+  })
   // @ts-expect-error: a misspelt table of a member
   await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customer' } } } })
-  // @ts-expect-error: a misspelt field of a member
-  await client.POST('/shop/orders', { body: { verb: 'select', include: { customer: { table: 'customers', limt: 1 } } } })
+  await client.POST('/shop/orders', {
+    // @ts-expect-error: a misspelt field of a member
+    body: { verb: 'select', include: { customer: { table: 'customers', limt: 1 } } }
+  })
   // @ts-expect-error: a view is only selected from
   await client.POST('/shop/order_lines', { body: { verb: 'delete', filters: { line: 1 } } })
 }

@@ -49,5 +49,7 @@ function hooksFor (path: string): string {
     import { pathToFileURL } from 'node:url'
     const require = createRequire(${JSON.stringify(join(path, 'package.json'))})
     const own = { mysql2: require.resolve('./index.js'), 'mysql2/promise': require.resolve('./promise.js') }
-    registerHooks({ resolve: (specifier, context, next) => specifier in own ? { url: pathToFileURL(own[specifier]).href, shortCircuit: true } : next(specifier, context) })`
+    registerHooks({ resolve: (specifier, context, next) => specifier in own
+      ? { url: pathToFileURL(own[specifier]).href, shortCircuit: true }
+      : next(specifier, context) })`
 }

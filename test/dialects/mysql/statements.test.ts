@@ -146,7 +146,8 @@ t.test('the engine and the version of a server are read, and each engine has an 
     t.same({ product: engine.name, numbers: numbersOf(engine, text) }, { product, numbers }, text)
     t.equal(versionProblem(text), supported
       ? undefined
-      : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19, MariaDB 10.7, Vitess 8.0.30 and TiDB 7.5`, text)
+      : `SERVER_TOO_OLD: ${product} ${numbers.join('.')}, the oldest supported versions are MySQL 8.0.19, ` +
+        'MariaDB 10.7, Vitess 8.0.30 and TiDB 7.5', text)
   }
 })
 

@@ -24,7 +24,8 @@ function createFile (t: Test): string {
 async function runProgram (t: Test, program: string): Promise<number> {
   const module = JSON.stringify(new URL('../../../src/dialects/sqlite/session.ts', import.meta.url).href)
   const text =
-    `import { Session } from ${module}; const session = await Session.open(${JSON.stringify(createFile(t))}); ${program}`
+    `import { Session } from ${module}; const session = await Session.open(${JSON.stringify(createFile(t))})
+      ${program}`
   const [command, ...words] = [...WITHOUT_TAP, process.execPath, '--input-type=module', '--eval', text]
   const { stdout } = await promisify(execFile)(command as string, words, { timeout: 20_000 })
   return Number(stdout)
@@ -45,7 +46,8 @@ t.test('no process remains if a program exits without closing, even if a stateme
   await until('the idle process has ended', () => !isAlive(idle))
   const busy = await runProgram(
     t,
-    `${FIND_CHILD}; session.ask({ kind: 'read', sql: ${JSON.stringify(ENDLESS)}, parameters: [], limit: 1 }); setTimeout(() => process.exit(), 200)`
+    `${FIND_CHILD}; session.ask({ kind: 'read', sql: ${JSON.stringify(ENDLESS)}, parameters: [], ` +
+      'limit: 1 }); setTimeout(() => process.exit(), 200)'
   )
   await until('the busy process has ended', () => !isAlive(busy))
 })
@@ -72,7 +74,8 @@ function createReadOnlyFile (t: Test, { journal, file, folder, hasRest = false }
   const source = join(parent, 'source.db')
   const database = new DatabaseSync(source)
   database.exec(
-    `pragma journal_mode = ${journal}; create table items (id integer primary key, n int); insert into items values (1, 5)`
+    `pragma journal_mode = ${journal}; create table items (id integer primary key, ` +
+      'n int); insert into items values (1, 5)'
   )
   if (!hasRest) database.close()
   copyFileSync(source, path)
@@ -99,13 +102,18 @@ async function serve (path: string): Promise<any> {
     const app = Fastify()
     app.register(rows.plugin)
     const grant = { permissions: ['select', 'insert', 'update', 'delete'] }
-    const run = (body) => rows.execute({ database: 'shop', table: 'items', grant, body }).catch(({ code, details }) => ({ code, details }))
+    const run = (body) => rows.execute({ database: 'shop', table: 'items', grant, body })
+      .catch(({ code, details }) => ({ code, details }))
     const select = { verb: 'select', filters: { n: 5 } }
     try {
       await app.ready()
-      const answers = [await run(select), await run({ verb: 'update', filters: { id: 1 }, data: { n: 6 } }), await run({ verb: 'delete', filters: { id: 1 }, dryRun: true })]
+      const answers = [
+        await run(select), await run({ verb: 'update', filters: { id: 1 }, data: { n: 6 } }),
+        await run({ verb: 'delete', filters: { id: 1 }, dryRun: true })
+      ]
       const [first, ...others] = await Promise.all([select, select, { ...select, total: true }].map(run))
-      console.log(JSON.stringify({ answers, isReady: await rows.isReady(), same: others.map(({ rows }) => JSON.stringify(rows) === JSON.stringify(first.rows)) }))
+      const same = others.map(({ rows }) => JSON.stringify(rows) === JSON.stringify(first.rows))
+      console.log(JSON.stringify({ answers, isReady: await rows.isReady(), same }))
     } catch (error) {
       console.log(JSON.stringify({ error: error.message }))
     }
@@ -153,7 +161,9 @@ t.test('a program that exits without closing the database removes the file and p
   const index = JSON.stringify(new URL('../../../src/index.ts', import.meta.url).href)
   const fastify = JSON.stringify(import.meta.resolve('fastify'))
   const text = `import { createRowQuery } from ${index}; import Fastify from ${fastify}
-    const app = Fastify(); app.register(createRowQuery({ databases: { m: { url: 'sqlite::memory:' } } }).plugin); await app.ready()
+    const app = Fastify()
+    app.register(createRowQuery({ databases: { m: { url: 'sqlite::memory:' } } }).plugin)
+    await app.ready()
     console.log((await import('node:fs')).readdirSync(process.env.TMPDIR).length); process.exit()`
   const folder = t.testdir()
   const [command, ...words] = [...WITHOUT_TAP, process.execPath, '--input-type=module', '--eval', text]

@@ -145,7 +145,8 @@ t.test('a select whose rows cannot be taken is ended, and with it its lock', asy
   const other = new DatabaseSync(path)
   t.teardown(() => other.close())
   other.exec(
-    `create table n (i integer primary key, text text); insert into n with recursive c (i) as (select 1 union all select i + 1 from c where i < 5000) select i, '${'x'.repeat(100)}' from c`
+    `create table n (i integer primary key, text text); insert into n with recursive c (i) as (select 1 union all
+      select i + 1 from c where i < 5000) select i, '${'x'.repeat(100)}' from c`
   )
   const session = await Session.open(path)
   t.teardown(() => session.close())
