@@ -19,7 +19,22 @@ const HEAD = `\
 -- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts
 `
 
-const LINE = `-- ${'='.repeat(117)}`
+const WIDTH = 120
+
+/** What stands between blanks or up to a comma that are not in quotes. */
+const ATOMS = /(?:`[^`]*`|"[^"]*"|'[^']*'|[^\s`"',])+,?|,|\s+/g
+
+/** Breaks a line that is too long where it has blanks or commas; `begin` is that of the lines that follow. */
+function wrap (line: string, begin: string): string {
+  if (line.length <= WIDTH) return line
+  const lines = ['']
+  for (const atom of line.match(ATOMS) ?? []) {
+    const last = lines.at(-1) as string
+    if (last.length + atom.length > WIDTH) lines.push(begin + atom.trimStart())
+    else lines.push(`${lines.pop()}${atom}`)
+  }
+  return lines.map((each) => each.trimEnd()).join('\n')
+}
 
 const CLAUSES = 'from|where|group by|having|order by|limit|left join|inner join|straight_join|join|values(?= )|set|' +
   'on conflict|on duplicate key update|union all|do update|for update|lock in'
@@ -45,14 +60,16 @@ function textOf (cell: Cell): string {
 function show (sent: Sent): string {
   if (typeof sent === 'string') return `-- ${sent}\n`
   const { sql, parameters, rows } = sent
-  const values = parameters.length === 0 ? '' : `-- ${parameters.map(textOf).join(', ')}\n`
-  return `${breakAtClauses(sql)};\n${values}${rows === undefined || rows === 1 ? '' : `-- ${rows} rows\n`}`
+  const values = parameters.length === 0 ? '' : `${wrap(`-- ${parameters.map(textOf).join(', ')}`, '--   ')}\n`
+  const clauses = breakAtClauses(`${sql};`).split('\n').map((clause) => wrap(clause, '  '))
+  return `${clauses.join('\n')}\n${values}${rows === undefined || rows === 1 ? '' : `-- ${rows} rows\n`}`
 }
 
 async function showCase (engine: Engine, { title, only: _, traits, confirms, ...request }: Case): Promise<string> {
   const sent = await sentBy({ engine, catalog: createTables(engine, traits), ...request })
   const shown = confirms === true ? sent.flatMap((each) => typeof each === 'string' ? [] : each.confirmations) : sent
-  return `-- ${title}\n-- ${request.table}: ${JSON.stringify(request.body)}\n\n${shown.map(show).join('\n')}`
+  const asked = wrap(`-- ${request.table}: ${JSON.stringify(request.body)}`, '--   ')
+  return `-- ${title}\n${asked}\n\n${shown.map(show).join('\n')}`
 }
 
 for (const engine of ['mysql', 'sqlite'] as const) {
@@ -61,7 +78,7 @@ for (const engine of ['mysql', 'sqlite'] as const) {
     const parts = [HEAD]
     for (const [heading, list] of Object.entries(cases)) {
       const shown = list.filter(({ only = engine }) => only === engine)
-      if (shown.length > 0) parts.push(`${LINE}\n-- ${heading}\n${LINE}\n`)
+      if (shown.length > 0) parts.push(`-- ========== ${heading}\n`)
       for (const each of shown) parts.push(await showCase(engine, each))
     }
     const text = parts.join('\n')

@@ -3,14 +3,13 @@
 -- of MySQL, and run for each row by that of SQLite.
 -- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts
 
--- =====================================================================================================================
--- Selects: columns, orders, pages
--- =====================================================================================================================
+-- ========== Selects: columns, orders, pages
 
 -- every column
 -- orders: {"verb":"select"}
 
-select `id` as `v0`, `tenant` as `v1`, `customer_id` as `v2`, `total` as `v3`, `ratio` as `v4`, `status` as `v5`, `note` as `v6`, `meta` as `v7`, `ordered_at` as `v8`
+select `id` as `v0`, `tenant` as `v1`, `customer_id` as `v2`, `total` as `v3`, `ratio` as `v4`, `status` as `v5`, `note`
+  as `v6`, `meta` as `v7`, `ordered_at` as `v8`
 from `orders`
 limit ?;
 -- 100
@@ -46,12 +45,18 @@ limit ?;
 
 select `id` as `v0`
 from `orders`
-order by case coalesce(json_type(json_extract(`orders`.`meta`, ?)), 'NULL') when 'NULL' then 0 when 'BOOLEAN' then 1 when 'INTEGER' then 2 when 'UNSIGNED INTEGER' then 2 when 'DOUBLE' then 2 when 'DECIMAL' then 2 when 'STRING' then 3 else 4 end desc, case when json_type(json_extract(`orders`.`meta`, ?)) in ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL', 'BOOLEAN') then json_extract(`orders`.`meta`, ?) end desc, case when json_type(json_extract(`orders`.`meta`, ?)) in ('STRING') then cast(json_unquote(json_extract(`orders`.`meta`, ?)) as binary) end desc
+order by case coalesce(json_type(json_extract(`orders`.`meta`, ?)), 'NULL') when 'NULL' then 0 when 'BOOLEAN' then 1
+  when 'INTEGER' then 2 when 'UNSIGNED INTEGER' then 2 when 'DOUBLE' then 2 when 'DECIMAL' then 2 when 'STRING' then 3
+  else 4 end desc, case when json_type(json_extract(`orders`.`meta`, ?)) in ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE',
+  'DECIMAL', 'BOOLEAN') then json_extract(`orders`.`meta`, ?) end desc, case when
+  json_type(json_extract(`orders`.`meta`, ?)) in ('STRING') then cast(json_unquote(json_extract(`orders`.`meta`, ?)) as
+  binary) end desc
 limit ?;
 -- '$."size"', '$."size"', '$."size"', '$."size"', '$."size"', 100
 
 -- an order by a member
--- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}},"orderBy":[{"customer":{"name":"ASC"}},{"id":"DESC"}]}
+-- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}},
+--   "orderBy":[{"customer":{"name":"ASC"}},{"id":"DESC"}]}
 
 select `t0`.`id` as `v0`, `t1`.`id` as `v1`, `t1`.`name` as `v2`
 from `orders` as `t0`
@@ -61,13 +66,15 @@ limit ?;
 -- 100
 
 -- an order by an aggregate of related rows
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"sum":{"$sum":"total"}}}},"orderBy":[{"orders":{"sum":"DESC"}}]}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"sum":{"$sum":"total"}}}},
+--   "orderBy":[{"orders":{"sum":"DESC"}}]}
 
 -- begin, repeatableRead
 
 select `id` as `v0`
 from `customers`
-order by (select sum(`t1`.`total`) from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id`) desc, `customers`.`id` desc
+order by (select sum(`t1`.`total`) from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` =
+  `customers`.`id`) desc, `customers`.`id` desc
 limit ?;
 -- 100
 
@@ -86,7 +93,8 @@ limit ? offset ?;
 -- 11, 20
 
 -- the page after a row, by an index
--- orders: {"verb":"select","columns":["id"],"filters":{"customer_id":7},"orderBy":"ordered_at, id","after":{"ordered_at":"2026-01-01T00:00:00","id":5}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"customer_id":7},"orderBy":"ordered_at, id",
+--   "after":{"ordered_at":"2026-01-01T00:00:00","id":5}}
 
 select `id` as `v0`, `ordered_at` as `v1`
 from `orders` force index (`by_customer`)
@@ -139,12 +147,11 @@ where (`tenant` = '?' and `status` = ?)
 limit ?;
 -- 7, 'paid', 100
 
--- =====================================================================================================================
--- Filters
--- =====================================================================================================================
+-- ========== Filters
 
 -- equal, also to NULL
--- orders: {"verb":"select","columns":["id"],"filters":{"status":"paid","note":null,"customer_id":7,"total":"1.50","ratio":0.5}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":"paid","note":null,"customer_id":7,"total":"1.50",
+--   "ratio":0.5}}
 
 select `id` as `v0`
 from `orders`
@@ -153,29 +160,35 @@ limit ?;
 -- 'paid', 7, '1.50', 0.5, 100
 
 -- not equal, and bounds
--- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$ne":"paid"},"total":{"$gte":"1","$lt":"2"},"id":{"$between":[1,9]}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$ne":"paid"},"total":{"$gte":"1","$lt":"2"},
+--   "id":{"$between":[1,9]}}}
 
 select `id` as `v0`
 from `orders`
-where (`status` <> ? and (`total` >= cast(? as decimal(10,2)) and `total` < cast(? as decimal(10,2))) and `id` between ? and ?)
+where (`status` <> ? and (`total` >= cast(? as decimal(10,2)) and `total` < cast(? as decimal(10,2))) and `id` between ?
+  and ?)
 limit ?;
 -- 'paid', '1.00', '2.00', 1, 9, 100
 
 -- NULL and other bounds
--- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},"ratio":{"$is":0.5}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},
+--   "ratio":{"$is":0.5}}}
 
 select `id` as `v0`
 from `orders`
-where (`note` is not null and (`total` > cast(? as decimal(10,2)) and `total` <= cast(? as decimal(10,2))) and (`ratio` = ? and `ratio` is not null))
+where (`note` is not null and (`total` > cast(? as decimal(10,2)) and `total` <= cast(? as decimal(10,2))) and (`ratio`
+  = ? and `ratio` is not null))
 limit ?;
 -- '1.00', '2.00', 0.5, 100
 
 -- lists
--- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1","2"]}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1",
+--   "2"]}}}
 
 select `id` as `v0`
 from `orders`
-where (`id` in ('?', '?', '?') and (`status` not in (?) and `status` is not null) and `total` in (cast(? as decimal(10,2)), cast(? as decimal(10,2))))
+where (`id` in ('?', '?', '?') and (`status` not in (?) and `status` is not null) and `total` in (cast(? as decimal(10,
+  2)), cast(? as decimal(10,2))))
 limit ?;
 -- 1, 2, 3, 'new', '1.00', '2.00', 100
 
@@ -224,11 +237,13 @@ limit ?;
 -- 'paid', 'paid', 100
 
 -- patterns
--- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$like":"a%","$nlike":"b%","$startsWith":"c","$contains":"d"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$like":"a%","$nlike":"b%","$startsWith":"c",
+--   "$contains":"d"}}}
 
 select `id` as `v0`
 from `orders`
-where (`note` like ? escape '!' and `note` not like ? escape '!' and `note` like ? escape '!' and `note` like ? escape '!')
+where (`note` like ? escape '!' and `note` not like ? escape '!' and `note` like ? escape '!' and `note` like ? escape
+  '!')
 limit ?;
 -- 'a%', 'b%', 'c%', '%d%', 100
 
@@ -242,7 +257,8 @@ limit ?;
 -- '5!%%', '%\!_!!%', 100
 
 -- in any letter case
--- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},"note":{"$contains":"X","$case":"ignore"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},
+--   "note":{"$contains":"X","$case":"ignore"}}}
 
 select `id` as `v0`
 from `orders`
@@ -269,7 +285,8 @@ limit ?;
 -- now, 100
 
 -- $and, $or, $not
--- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"id":1},{"$and":[{"id":{"$gt":5}},{"status":"new"}]}],"$not":{"note":"x"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"id":1},{"$and":[{"id":{"$gt":5}},{"status":"new"}]}],
+--   "$not":{"note":"x"}}}
 
 select `id` as `v0`
 from `orders`
@@ -282,25 +299,40 @@ limit ?;
 
 select `id` as `v0`
 from `orders`
-where (`id` = '?' and (`status` = ? and cast(convert(`status` using utf8mb4) as binary) = cast(? as binary) and `status` is not null) and `note` is null)
+where (`id` = '?' and (`status` = ? and cast(convert(`status` using utf8mb4) as binary) = cast(? as binary) and `status`
+  is not null) and `note` is null)
 limit ?;
 -- 1, 'paid', 'paid', 100
 
 -- values inside JSON
--- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":"x","$.b[0]":{"$gt":5},"$.\"c d\"":{"$in":[1,2]}}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":"x","$.b[0]":{"$gt":5},"$.\"c
+--   d\"":{"$in":[1,2]}}}}}
 
 select `id` as `v0`
 from `orders`
-where (case when json_type(json_extract(`meta`, ?)) in ('STRING') then cast(json_unquote(json_extract(`meta`, ?)) as binary) = ? when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end and case when case when json_type(json_extract(`meta`, ?)) = 'ARRAY' then json_type(json_extract(`meta`, ?)) end in ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL') then json_extract(`meta`, ?) > cast(? as json) when case when json_type(json_extract(`meta`, ?)) = 'ARRAY' then json_type(json_extract(`meta`, ?)) end <> 'NULL' then 0 end and case when json_type(json_extract(`meta`, ?)) in ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL') then json_extract(`meta`, ?) in (cast(? as json), cast(? as json)) when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end)
+where (case when json_type(json_extract(`meta`, ?)) in ('STRING') then cast(json_unquote(json_extract(`meta`, ?)) as
+  binary) = ? when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end and case when case when
+  json_type(json_extract(`meta`, ?)) = 'ARRAY' then json_type(json_extract(`meta`, ?)) end in ('INTEGER',
+  'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL') then json_extract(`meta`, ?) > cast(? as json) when case when
+  json_type(json_extract(`meta`, ?)) = 'ARRAY' then json_type(json_extract(`meta`, ?)) end <> 'NULL' then 0 end and case
+  when json_type(json_extract(`meta`, ?)) in ('INTEGER', 'UNSIGNED INTEGER', 'DOUBLE', 'DECIMAL') then
+  json_extract(`meta`, ?) in (cast(? as json), cast(? as json)) when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0
+  end)
 limit ?;
--- '$."a"', '$."a"', x'78', '$."a"', '$."b"', '$."b"[0]', '$."b"[0]', '5', '$."b"', '$."b"[0]', '$."c d"', '$."c d"', '1', '2', '$."c d"', 100
+-- '$."a"', '$."a"', x'78', '$."a"', '$."b"', '$."b"[0]', '$."b"[0]', '5', '$."b"', '$."b"[0]', '$."c d"', '$."c d"',
+--   '1', '2', '$."c d"', 100
 
 -- other tests of values inside JSON
--- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":{"$exists":true},"$.b":null,"$.c":{"$contains":"x"},"$.d":true}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":{"$exists":true},"$.b":null,
+--   "$.c":{"$contains":"x"},"$.d":true}}}}
 
 select `id` as `v0`
 from `orders`
-where (json_type(json_extract(`meta`, ?)) is not null and coalesce(json_type(json_extract(`meta`, ?)), 'NULL') = 'NULL' and case when json_type(json_extract(`meta`, ?)) in ('STRING') then instr(cast(json_unquote(json_extract(`meta`, ?)) as binary), ?) > 0 when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end and case when json_type(json_extract(`meta`, ?)) in ('BOOLEAN') then json_extract(`meta`, ?) = cast(? as json) when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end)
+where (json_type(json_extract(`meta`, ?)) is not null and coalesce(json_type(json_extract(`meta`, ?)), 'NULL') = 'NULL'
+  and case when json_type(json_extract(`meta`, ?)) in ('STRING') then instr(cast(json_unquote(json_extract(`meta`, ?))
+  as binary), ?) > 0 when json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end and case when
+  json_type(json_extract(`meta`, ?)) in ('BOOLEAN') then json_extract(`meta`, ?) = cast(? as json) when
+  json_type(json_extract(`meta`, ?)) <> 'NULL' then 0 end)
 limit ?;
 -- '$."a"', '$."b"', '$."c"', '$."c"', x'78', '$."c"', '$."d"', '$."d"', 'true', '$."d"', 100
 
@@ -314,7 +346,8 @@ limit ?;
 -- '"one" "two"', 100
 
 -- words, the best first
--- orders: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}},"orderBy":[{"$match":"DESC"}]}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}},
+--   "orderBy":[{"$match":"DESC"}]}
 
 select `id` as `v0`
 from `orders`
@@ -328,7 +361,8 @@ limit ?;
 
 select `id` as `v0`
 from `customers`
-where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` and `t1`.`status` = ? limit 1) is not null
+where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` and
+  `t1`.`status` = ? limit 1) is not null
 limit ?;
 -- 'paid', 100
 
@@ -337,7 +371,8 @@ limit ?;
 
 select `id` as `v0`
 from `customers`
-where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` and `t1`.`status` = ? limit 1) is null
+where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` and
+  `t1`.`status` = ? limit 1) is null
 limit ?;
 -- 'paid', 100
 
@@ -346,43 +381,53 @@ limit ?;
 
 select `id` as `v0`
 from `customers`
-where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` limit 1 offset ?) is not null
+where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` limit 1
+  offset ?) is not null
 limit ?;
 -- 2, 100
 
 -- $some in $some
--- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"customers":{"filters":{"$some":{"orders":{"filters":{"status":"paid"}}}}}}}}
+-- orders: {"verb":"select","columns":["id"],
+--   "filters":{"$some":{"customers":{"filters":{"$some":{"orders":{"filters":{"status":"paid"}}}}}}}}
 
 select `id` as `v0`
 from `orders`
-where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and (select 1 from `orders` as `t2` force index (`by_customer`) where `t2`.`customer_id` = `t1`.`id` and `t2`.`status` = ? limit 1) is not null limit 1) is not null
+where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and (select 1
+  from `orders` as `t2` force index (`by_customer`) where `t2`.`customer_id` = `t1`.`id` and `t2`.`status` = ? limit 1)
+  is not null limit 1) is not null
 limit ?;
 -- 'paid', 100
 
 -- $some of the table itself
--- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"orders":{"on":{"customer_id":"customer_id"},"filters":{"id":1}}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"orders":{"on":{"customer_id":"customer_id"},
+--   "filters":{"id":1}}}}}
 
 select `id` as `v0`
 from `orders`
-where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `orders`.`customer_id` and `t1`.`id` = '?' limit 1) is not null
+where (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `orders`.`customer_id` and
+  `t1`.`id` = '?' limit 1) is not null
 limit ?;
 -- 1, 100
 
 -- $some of a view
--- customers: {"verb":"select","columns":["id"],"filters":{"$some":{"totals":{"on":{"id":"customer_id"},"filters":{"total":{"$gt":5}}}}}}
+-- customers: {"verb":"select","columns":["id"],"filters":{"$some":{"totals":{"on":{"id":"customer_id"},
+--   "filters":{"total":{"$gt":5}}}}}}
 
 select `id` as `v0`
 from `customers`
-where (((`customers`.`id`) in (select `t1`.`customer_id` from `totals` as `t1` where `t1`.`total` > cast(? as decimal(10,2)))) is true) = 1
+where (((`customers`.`id`) in (select `t1`.`customer_id` from `totals` as `t1` where `t1`.`total` > cast(? as
+  decimal(10,2)))) is true) = 1
 limit ?;
 -- '5.00', 100
 
 -- $none of a view, counted
--- customers: {"verb":"select","columns":["id"],"filters":{"$not":{"$some":{"totals":{"on":{"id":"customer_id"},"count":{"$gte":2}}}}}}
+-- customers: {"verb":"select","columns":["id"],"filters":{"$not":{"$some":{"totals":{"on":{"id":"customer_id"},
+--   "count":{"$gte":2}}}}}}
 
 select `id` as `v0`
 from `customers`
-where not ((((`customers`.`id`) in (select `t1`.`customer_id` from `totals` as `t1` group by `t1`.`customer_id` having count(*) > ?)) is true) = 1)
+where not ((((`customers`.`id`) in (select `t1`.`customer_id` from `totals` as `t1` group by `t1`.`customer_id` having
+  count(*) > ?)) is true) = 1)
 limit ?;
 -- 1, 100
 
@@ -391,13 +436,12 @@ limit ?;
 
 select `id` as `v0`
 from `customers`
-where (`tenant` = '?' and (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` = `customers`.`id` and (`t1`.`tenant` = '?' and `t1`.`status` = ?) limit 1) is not null)
+where (`tenant` = '?' and (select 1 from `orders` as `t1` force index (`by_customer`) where `t1`.`customer_id` =
+  `customers`.`id` and (`t1`.`tenant` = '?' and `t1`.`status` = ?) limit 1) is not null)
 limit ?;
 -- 7, 7, 'paid', 100
 
--- =====================================================================================================================
--- Selects with members
--- =====================================================================================================================
+-- ========== Selects with members
 
 -- one row
 -- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
@@ -409,9 +453,11 @@ limit ?;
 -- 100
 
 -- one row of one row
--- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","include":{"other":{"table":"plain","on":{"id":"code"}}}}}}
+-- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers",
+--   "include":{"other":{"table":"plain","on":{"id":"code"}}}}}}
 
-select `t0`.`id` as `v0`, `t1`.`id` as `v1`, `t1`.`id` as `v2`, `t1`.`tenant` as `v3`, `t1`.`email` as `v4`, `t1`.`name` as `v5`, `t2`.`code` as `v6`, `t2`.`code` as `v7`, `t2`.`n` as `v8`, `t2`.`m` as `v9`
+select `t0`.`id` as `v0`, `t1`.`id` as `v1`, `t1`.`id` as `v2`, `t1`.`tenant` as `v3`, `t1`.`email` as `v4`, `t1`.`name`
+  as `v5`, `t2`.`code` as `v6`, `t2`.`code` as `v7`, `t2`.`n` as `v8`, `t2`.`m` as `v9`
 from `orders` as `t0`
 left join `customers` as `t1` on `t1`.`id` = `t0`.`customer_id`
 left join `plain` as `t2` on `t2`.`code` = `t1`.`id`
@@ -419,7 +465,8 @@ limit ?;
 -- 100
 
 -- a list
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"columns":["total"],"filters":{"status":"paid"},"orderBy":"ordered_at","limit":3}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"columns":["total"],"filters":{"status":"paid"},
+--   "orderBy":"ordered_at","limit":3}}}
 
 -- begin, repeatableRead
 
@@ -428,13 +475,15 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, `total` as `v1` from `orders` force index (`by_customer`) where `customer_id` = '?' and `status` = ? order by `orders`.`ordered_at` asc, `orders`.`id` asc limit ?);
+(select ? as `v0`, `total` as `v1` from `orders` force index (`by_customer`) where `customer_id` = '?' and `status` = ?
+  order by `orders`.`ordered_at` asc, `orders`.`id` asc limit ?);
 -- 0, 1, 'paid', 3
 
 -- commit
 
 -- a list of related texts
--- orders: {"verb":"select","columns":["id"],"include":{"same":{"table":"customers","on":{"status":"email"},"as":"list"}}}
+-- orders: {"verb":"select","columns":["id"],"include":{"same":{"table":"customers","on":{"status":"email"},
+--   "as":"list"}}}
 
 -- begin, repeatableRead
 
@@ -443,7 +492,8 @@ from `orders`
 limit ?;
 -- 100
 
-(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `email` as `v3`, `name` as `v4` from `customers` force index (`by_email`) where `email` = ? order by `customers`.`id` asc limit ?);
+(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `email` as `v3`, `name` as `v4` from `customers` force index
+  (`by_email`) where `email` = ? order by `customers`.`id` asc limit ?);
 -- 0, 'a', 100
 
 -- commit
@@ -458,13 +508,16 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `customer_id` as `v3`, `total` as `v4`, `ratio` as `v5`, `status` as `v6`, `note` as `v7`, `meta` as `v8`, `ordered_at` as `v9` from `orders` force index (`by_customer`) where `customer_id` = '?' order by `orders`.`id` desc limit ?);
+(select ? as `v0`, `id` as `v1`, `tenant` as `v2`, `customer_id` as `v3`, `total` as `v4`, `ratio` as `v5`, `status` as
+  `v6`, `note` as `v7`, `meta` as `v8`, `ordered_at` as `v9` from `orders` force index (`by_customer`) where
+  `customer_id` = '?' order by `orders`.`id` desc limit ?);
 -- 0, 1, 1
 
 -- commit
 
 -- aggregates
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"n":{"$count":"*"},"paid":{"$sum":"total","filters":{"status":"paid"}}}}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"n":{"$count":"*"},
+--   "paid":{"$sum":"total","filters":{"status":"paid"}}}}}}
 
 -- begin, repeatableRead
 
@@ -473,7 +526,8 @@ from `customers`
 limit ?;
 -- 100
 
-(select ? as `v0`, count(*) as `v1`, sum(case when `status` = ? then `total` end) as `v2` from `orders` force index (`by_customer`) where `customer_id` = '?');
+(select ? as `v0`, count(*) as `v1`, sum(case when `status` = ? then `total` end) as `v2` from `orders` force index
+  (`by_customer`) where `customer_id` = '?');
 -- 0, 'paid', 1
 
 -- commit
@@ -489,7 +543,9 @@ limit ?;
 -- 100
 
 select `v0`, `v1`, `v2`
-from (select `k`.`v0` as `v0`, `t0`.`customer_id` as `v1`, `t0`.`total` as `v2`, row_number() over (partition by `k`.`v0` order by `t0`.`total` asc) as `rn` from `totals` as `t0` inner join (select ? as v0, ? as v1) as `k` on `t0`.`customer_id` = `k`.`v1` and `t0`.`customer_id` in ('?')) as `r`
+from (select `k`.`v0` as `v0`, `t0`.`customer_id` as `v1`, `t0`.`total` as `v2`, row_number() over (partition by
+  `k`.`v0` order by `t0`.`total` asc) as `rn` from `totals` as `t0` inner join (select ? as v0, ? as v1) as `k` on
+  `t0`.`customer_id` = `k`.`v1` and `t0`.`customer_id` in ('?')) as `r`
 where rn <= ?
 order by v0, rn;
 -- 0, 1, 1, 100
@@ -497,7 +553,8 @@ order by v0, rn;
 -- commit
 
 -- aggregates of a view
--- customers: {"verb":"select","columns":["id"],"include":{"totals":{"on":{"id":"customer_id"},"aggregates":{"n":{"$count":"*"}}}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"totals":{"on":{"id":"customer_id"},
+--   "aggregates":{"n":{"$count":"*"}}}}}
 
 -- begin, repeatableRead
 
@@ -524,14 +581,15 @@ where `t0`.`tenant` = '?'
 limit ?;
 -- 7, 7, 100
 
--- =====================================================================================================================
--- Groups and aggregates
--- =====================================================================================================================
+-- ========== Groups and aggregates
 
 -- aggregates of all rows
--- orders: {"verb":"select","aggregates":{"n":{"$count":"*"},"statuses":{"$countDistinct":"status"},"sum":{"$sum":"total"},"average":{"$avg":"ratio"}}}
+-- orders: {"verb":"select","aggregates":{"n":{"$count":"*"},"statuses":{"$countDistinct":"status"},
+--   "sum":{"$sum":"total"},"average":{"$avg":"ratio"}}}
 
-select count(*) as `v0`, count(distinct `orders`.`status`) as `v1`, sum(`orders`.`total`) as `v2`, cast(if(abs(avg(`orders`.`ratio`)) > 1.7976931348623157e+308, 9223372036854775807 + count(`orders`.`ratio`), avg(`orders`.`ratio`)) as double) as `v3`
+select count(*) as `v0`, count(distinct `orders`.`status`) as `v1`, sum(`orders`.`total`) as `v2`,
+  cast(if(abs(avg(`orders`.`ratio`)) > 1.7976931348623157e+308, 9223372036854775807 + count(`orders`.`ratio`),
+  avg(`orders`.`ratio`)) as double) as `v3`
 from `orders`
 limit ?;
 -- 100
@@ -555,7 +613,8 @@ limit ?;
 -- '5.00', 100
 
 -- having, order, offset
--- orders: {"verb":"select","groupBy":["status"],"aggregates":{"sum":{"$sum":"total"}},"having":{"sum":{"$gt":100}},"orderBy":"sum DESC, status","limit":5,"offset":5}
+-- orders: {"verb":"select","groupBy":["status"],"aggregates":{"sum":{"$sum":"total"}},"having":{"sum":{"$gt":100}},
+--   "orderBy":"sum DESC, status","limit":5,"offset":5}
 
 select `orders`.`status` as `v0`, sum(`orders`.`total`) as `v1`
 from `orders`
@@ -584,7 +643,8 @@ limit ?;
 -- '100.00', 100
 
 -- columns of a member
--- orders: {"verb":"select","include":{"customer":{"table":"customers","columns":["name"]}},"groupBy":[{"name":{"customer":"name"}}],"aggregates":{"sum":{"$sum":"total"}}}
+-- orders: {"verb":"select","include":{"customer":{"table":"customers","columns":["name"]}},
+--   "groupBy":[{"name":{"customer":"name"}}],"aggregates":{"sum":{"$sum":"total"}}}
 
 select `t1`.`name` as `v0`, sum(`t0`.`total`) as `v1`
 from `orders` as `t0`
@@ -602,9 +662,7 @@ where match(`orders`.`note`) against(? in boolean mode)
 limit ?;
 -- '"one"', 100
 
--- =====================================================================================================================
--- Inserts
--- =====================================================================================================================
+-- ========== Inserts
 
 -- one row
 -- numbered: {"verb":"insert","data":{"code":1,"n":2}}
@@ -670,7 +728,8 @@ lock in share mode;
 -- commit
 
 -- returning, with a member
--- orders: {"verb":"insert","data":{"tenant":7,"customer_id":3,"total":"5"},"returning":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
+-- orders: {"verb":"insert","data":{"tenant":7,"customer_id":3,"total":"5"},"returning":["id"],
+--   "include":{"customer":{"table":"customers","columns":["name"]}}}
 
 -- begin, repeatableRead
 
@@ -727,16 +786,16 @@ from (select 1 as `v0` from `customers` where (`id` = '?' and `tenant` = '?') li
 
 -- commit
 
--- =====================================================================================================================
--- Upserts (docs/internals/ways-of-writing.md)
--- =====================================================================================================================
+-- ========== Upserts (docs/internals/ways-of-writing.md)
 
 -- guarded
 -- plain: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
 
 insert into `plain` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */
+  /*M!100700 values(`n`) */;
 -- 1, 2
 
 -- guarded, a list
@@ -744,7 +803,9 @@ on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ 
 
 insert into `plain` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */
+  /*M!100700 values(`n`) */;
 -- 1, 2, 2, 3
 -- 2 rows
 
@@ -753,7 +814,8 @@ on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ 
 
 insert into `plain` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two));
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two));
 -- 1, 2
 
 -- guarded, columns set
@@ -761,7 +823,9 @@ on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ 
 
 insert into `plain` (`code`, `n`, `m`)
 values (?, ?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `m` = /*!80019 `given`.`m` */ /*M!100700 values(`m`) */;
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `m` = /*!80019 `given`.`m` */
+  /*M!100700 values(`m`) */;
 -- 1, 2, 5
 
 -- guarded, values set
@@ -769,7 +833,8 @@ on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ 
 
 insert into `plain` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `m` = ?, `n` = `plain`.`n` + ?;
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `m` = ?, `n` = `plain`.`n` + ?;
 -- 1, 2, 4, 1
 
 -- guarded, reporting an id
@@ -777,7 +842,9 @@ on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ 
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 -- guarded, reporting an id, nothing set
@@ -785,17 +852,22 @@ on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two));
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two));
 -- 1, 2
 
 -- guarded, returning
--- numbered: {"verb":"insert","data":[{"code":1,"n":2},{"code":2,"n":3}],"onConflict":{"key":["code"],"set":["n"]},"returning":"*"}
+-- numbered: {"verb":"insert","data":[{"code":1,"n":2},{"code":2,"n":3}],"onConflict":{"key":["code"],"set":["n"]},
+--   "returning":"*"}
 
 -- begin, readCommitted
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n`
+  */ /*M!100700 values(`n`) */;
 -- 1, 2, 2, 3
 -- 2 rows
 
@@ -814,7 +886,9 @@ lock in share mode;
 
 insert into `numbered` (`id`, `code`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`id` = /*!80019 `given`.`id` */ /*M!100700 values(`id`) */ and `numbered`.`id` <= ?, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */;
+on duplicate key update `code` = if(`numbered`.`id` = /*!80019 `given`.`id` */ /*M!100700 values(`id`) */ and
+  `numbered`.`id` <= ?, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `code`
+  = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */;
 -- 1, 1, null, 2, 9223372036854710272
 -- 2 rows
 
@@ -823,14 +897,18 @@ on duplicate key update `code` = if(`numbered`.`id` = /*!80019 `given`.`id` */ /
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 -- begin, readCommitted
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 select count(*) as `v0`
@@ -856,14 +934,18 @@ where (`code` = '?');
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 -- begin, readCommitted
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `id` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  if(last_insert_id(`numbered`.`id`) = 0, `numbered`.`id`, `numbered`.`id`), (select `numbered`.`id` from (select 1
+  union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 select count(*) as `v0`
@@ -881,7 +963,9 @@ values (?, ?);
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n`
+  */ /*M!100700 values(`n`) */;
 -- 1, 2, 2, 3
 -- 2 rows
 
@@ -889,18 +973,24 @@ on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` 
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n`
+  */ /*M!100700 values(`n`) */;
 -- 1, 2, 2, 3
 -- 2 rows
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n`
+  */ /*M!100700 values(`n`) */;
 -- 1, 2
 
 insert into `numbered` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `numbered`.`code`, (select `numbered`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n`
+  */ /*M!100700 values(`n`) */;
 -- 2, 3
 
 -- commit
@@ -912,12 +1002,15 @@ on duplicate key update `code` = if(`numbered`.`code` = /*!80019 `given`.`code` 
 
 insert into `plain` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */
+  /*M!100700 values(`n`) */;
 -- 1, 2
 
 insert into `plain` (`code`)
 values (?) /*!80019 as `given` */
-on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two));
+on duplicate key update `code` = if(`plain`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two));
 -- 2
 
 -- commit
@@ -1023,7 +1116,9 @@ values (?, ?);
 
 insert into `filled` (`code`, `n`)
 values (?, ?) /*!80019 as `given` */
-on duplicate key update `code` = if(`filled`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */, `filled`.`code`, (select `filled`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */ /*M!100700 values(`n`) */;
+on duplicate key update `code` = if(`filled`.`code` = /*!80019 `given`.`code` */ /*M!100700 values(`code`) */,
+  `filled`.`code`, (select `filled`.`code` from (select 1 union all select 2) as two)), `n` = /*!80019 `given`.`n` */
+  /*M!100700 values(`n`) */;
 -- 1, null
 
 -- commit
@@ -1033,21 +1128,25 @@ on duplicate key update `code` = if(`filled`.`code` = /*!80019 `given`.`code` */
 
 insert into `customers` (`email`, `name`, `tenant`)
 values (?, ?, ?) /*!80019 as `given` */
-on duplicate key update `id` = if(`customers`.`email` = /*!80019 `given`.`email` */ /*M!100700 values(`email`) */ and `customers`.`tenant` = '?', if(last_insert_id(`customers`.`id`) = 0, `customers`.`id`, `customers`.`id`), (select `customers`.`id` from (select 1 union all select 2) as two)), `name` = /*!80019 `given`.`name` */ /*M!100700 values(`name`) */;
+on duplicate key update `id` = if(`customers`.`email` = /*!80019 `given`.`email` */ /*M!100700 values(`email`) */ and
+  `customers`.`tenant` = '?', if(last_insert_id(`customers`.`id`) = 0, `customers`.`id`, `customers`.`id`), (select
+  `customers`.`id` from (select 1 union all select 2) as two)), `name` = /*!80019 `given`.`name` */ /*M!100700
+  values(`name`) */;
 -- 'a', 'b', 7, 7
 
 -- guarded, a list, with rules
--- customers: {"verb":"insert","data":[{"email":"a","name":"b"},{"email":"c","name":"d"}],"onConflict":{"key":["email"],"set":["name"]}}
+-- customers: {"verb":"insert","data":[{"email":"a","name":"b"},{"email":"c","name":"d"}],"onConflict":{"key":["email"],
+--   "set":["name"]}}
 
 insert into `customers` (`email`, `name`, `tenant`)
 values (?, ?, ?) /*!80019 as `given` */
-on duplicate key update `email` = if(`customers`.`email` = /*!80019 `given`.`email` */ /*M!100700 values(`email`) */ and `customers`.`tenant` = '?', `customers`.`email`, (select `customers`.`email` from (select 1 union all select 2) as two)), `name` = /*!80019 `given`.`name` */ /*M!100700 values(`name`) */;
+on duplicate key update `email` = if(`customers`.`email` = /*!80019 `given`.`email` */ /*M!100700 values(`email`) */ and
+  `customers`.`tenant` = '?', `customers`.`email`, (select `customers`.`email` from (select 1 union all select 2) as
+  two)), `name` = /*!80019 `given`.`name` */ /*M!100700 values(`name`) */;
 -- 'a', 'b', 7, 'c', 'd', 7, 7
 -- 2 rows
 
--- =====================================================================================================================
--- Updates
--- =====================================================================================================================
+-- ========== Updates
 
 -- by filters
 -- orders: {"verb":"update","data":{"status":"paid","note":null},"filters":{"id":5}}
@@ -1074,10 +1173,12 @@ where 1 = 0;
 -- 'paid'
 
 -- operators
--- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},"status":{"$default":true}},"filters":{"id":5}}
+-- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},
+--   "status":{"$default":true}},"filters":{"id":5}}
 
 update `orders`
-set `total` = `orders`.`total` + cast(? as decimal(10,2)), `ratio` = `orders`.`ratio` + ?, `meta` = json_merge_patch(coalesce(`orders`.`meta`, '{}'), cast(? as json)), `status` = default
+set `total` = `orders`.`total` + cast(? as decimal(10,2)), `ratio` = `orders`.`ratio` + ?, `meta` =
+  json_merge_patch(coalesce(`orders`.`meta`, '{}'), cast(? as json)), `status` = default
 where `id` = '?';
 -- '1.50', 1, '{"a":1}', 5
 
@@ -1133,13 +1234,15 @@ lock in share mode;
 
 update `orders`
 set `status` = ?
-where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and `t1`.`name` = ? limit 1) is not null;
+where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and
+  `t1`.`name` = ? limit 1) is not null;
 -- 'paid', 'x'
 
 -- by words
 -- orders: {"verb":"update","data":{"status":"paid"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+update (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as
+  `found`
 straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`
 set `orders`.`status` = ?;
 -- '"one"', 'paid'
@@ -1248,9 +1351,7 @@ set `status` = ?
 where (`tenant` = '?' and `id` = '?');
 -- 'x', 7, 5
 
--- =====================================================================================================================
--- Deletes
--- =====================================================================================================================
+-- ========== Deletes
 
 -- by filters
 -- orders: {"verb":"delete","filters":{"id":5}}
@@ -1294,7 +1395,8 @@ where `status` = ?;
 -- commit
 
 -- returning, with a member
--- orders: {"verb":"delete","filters":{"status":"new"},"returning":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
+-- orders: {"verb":"delete","filters":{"status":"new"},"returning":["id"],"include":{"customer":{"table":"customers",
+--   "columns":["name"]}}}
 
 -- begin, repeatableRead
 
@@ -1320,13 +1422,15 @@ where `status` = ?;
 -- orders: {"verb":"delete","filters":{"$none":{"customers":{}}}}
 
 delete from `orders`
-where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` limit 1) is null;
+where (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` limit 1) is
+  null;
 
 -- by words
 -- orders: {"verb":"delete","filters":{"$match":{"columns":["note"],"text":"one"}}}
 
 delete `orders`
-from (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found`
+from (select `id` from `orders` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as
+  `found`
 straight_join `orders` force index (`PRIMARY`) on `orders`.`id` = `found`.`id`;
 -- '"one"'
 
@@ -1337,9 +1441,7 @@ delete from `orders`
 where (`tenant` = '?' and `id` = '?');
 -- 7, 5
 
--- =====================================================================================================================
--- Odd names
--- =====================================================================================================================
+-- ========== Odd names
 
 -- every column
 -- t0: {"verb":"select","orderBy":[{"a.b":"ASC"},{"x as y":"DESC"}]}
@@ -1351,11 +1453,13 @@ limit ?;
 -- 100
 
 -- filters, and a page
--- t0: {"verb":"select","columns":["2","__proto__"],"filters":{"1":[1,2],"a.b":"x","__proto__":"y","x as y":{"$gt":1}},"orderBy":[{"x as y":"ASC"},{"2":"ASC"}],"after":{"2":1,"x as y":"1"}}
+-- t0: {"verb":"select","columns":["2","__proto__"],"filters":{"1":[1,2],"a.b":"x","__proto__":"y","x as y":{"$gt":1}},
+--   "orderBy":[{"x as y":"ASC"},{"2":"ASC"}],"after":{"2":1,"x as y":"1"}}
 
 select `2` as `v0`, `__proto__` as `v1`, `x as y` as `v2`
 from `t0`
-where (`1` in ('?', '?') and `a.b` = ? and `__proto__` = ? and `x as y` > cast(? as decimal(10,2))) and (`x as y` > cast(? as decimal(10,2)) or (`x as y` = cast(? as decimal(10,2)) and `2` > ?))
+where (`1` in ('?', '?') and `a.b` = ? and `__proto__` = ? and `x as y` > cast(? as decimal(10,2))) and (`x as y` >
+  cast(? as decimal(10,2)) or (`x as y` = cast(? as decimal(10,2)) and `2` > ?))
 order by `t0`.`x as y` asc, `t0`.`2` asc
 limit ?;
 -- 1, 2, 'x', 'y', '1.00', '1.00', '1.00', 1, 101
@@ -1377,7 +1481,8 @@ limit ?;
 -- commit
 
 -- related rows of the table t, and one row
--- t: {"verb":"select","columns":["id"],"filters":{"$none":{"t0":{"filters":{"a.b":"x"}}}},"include":{"one":{"table":"t0","columns":["a.b","1"]}}}
+-- t: {"verb":"select","columns":["id"],"filters":{"$none":{"t0":{"filters":{"a.b":"x"}}}},
+--   "include":{"one":{"table":"t0","columns":["a.b","1"]}}}
 
 select `t0`.`id` as `v0`, `t1`.`2` as `v1`, `t1`.`a.b` as `v2`, `t1`.`1` as `v3`
 from `t` as `t0`
@@ -1412,11 +1517,16 @@ values (?, ?, ?);
 -- 2 rows
 
 -- an upsert
--- t0: {"verb":"insert","data":{"1":8,"2":7,"x as y":5,"a.b":"d","__proto__":"p","\"`'":"q","t0":"t"},"onConflict":{"key":["2"]}}
+-- t0: {"verb":"insert","data":{"1":8,"2":7,"x as y":5,"a.b":"d","__proto__":"p","\"
+--   ":"q","t0":"t"},"onConflict":{"key":["2]}}
 
 insert into `t0` (`1`, `2`, `x as y`, `a.b`, `__proto__`, `"``'`, `t0`)
 values (?, ?, ?, ?, ?, ?, ?) /*!80019 as `given` */
-on duplicate key update `2` = if(`t0`.`2` = /*!80019 `given`.`2` */ /*M!100700 values(`2`) */, `t0`.`2`, (select `t0`.`2` from (select 1 union all select 2) as two)), `1` = /*!80019 `given`.`1` */ /*M!100700 values(`1`) */, `x as y` = /*!80019 `given`.`x as y` */ /*M!100700 values(`x as y`) */, `a.b` = /*!80019 `given`.`a.b` */ /*M!100700 values(`a.b`) */, `__proto__` = /*!80019 `given`.`__proto__` */ /*M!100700 values(`__proto__`) */, `"``'` = /*!80019 `given`.`"``'` */ /*M!100700 values(`"``'`) */, `t0` = /*!80019 `given`.`t0` */ /*M!100700 values(`t0`) */;
+on duplicate key update `2` = if(`t0`.`2` = /*!80019 `given`.`2` */ /*M!100700 values(`2`) */, `t0`.`2`, (select
+  `t0`.`2` from (select 1 union all select 2) as two)), `1` = /*!80019 `given`.`1` */ /*M!100700 values(`1`) */,
+  `x as y` = /*!80019 `given`.`x as y` */ /*M!100700 values(`x as y`) */, `a.b` = /*!80019 `given`.`a.b` */ /*M!100700
+  values(`a.b`) */, `__proto__` = /*!80019 `given`.`__proto__` */ /*M!100700 values(`__proto__`) */, `"``'` = /*!80019
+  `given`.`"``'` */ /*M!100700 values(`"``'`) */, `t0` = /*!80019 `given`.`t0` */ /*M!100700 values(`t0`) */;
 -- 8, 7, '5.00', 'd', 'p', 'q', 't'
 
 -- an update
@@ -1468,7 +1578,9 @@ where (`1` = '?' and `__proto__` = ?);
 
 insert into `given` (`code`, `v0`)
 values (?, ?) /*!80019 as `given_` */
-on duplicate key update `code` = if(`given`.`code` = /*!80019 `given_`.`code` */ /*M!100700 values(`code`) */, `given`.`code`, (select `given`.`code` from (select 1 union all select 2) as two)), `v0` = /*!80019 `given_`.`v0` */ /*M!100700 values(`v0`) */;
+on duplicate key update `code` = if(`given`.`code` = /*!80019 `given_`.`code` */ /*M!100700 values(`code`) */,
+  `given`.`code`, (select `given`.`code` from (select 1 union all select 2) as two)), `v0` = /*!80019 `given_`.`v0` */
+  /*M!100700 values(`v0`) */;
 -- 1, 'a'
 
 -- an update of many rows of a table with the name of an alias
@@ -1495,7 +1607,8 @@ set `given`.`v0` = `given_`.`v1`;
 -- an update by words of a table with the name of an alias
 -- found: {"verb":"update","data":{"v0":"a"},"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
-update (select `code` from `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as `found_`
+update (select `code` from `found` where match(`note`) against(? in boolean mode) limit 9007199254740991 for update) as
+  `found_`
 straight_join `found` force index (`PRIMARY`) on `found`.`code` = `found_`.`code`
 set `found`.`v0` = ?;
 -- '"one"', 'a'
@@ -1510,15 +1623,16 @@ having `v_1` > ?
 limit ?;
 -- 1, 100
 
--- =====================================================================================================================
--- Other servers
--- =====================================================================================================================
+-- ========== Other servers
 
 -- MariaDB: aggregates of rows with related rows
--- orders: {"verb":"select","groupBy":["status"],"aggregates":{"n":{"$count":"*"},"large":{"$sum":"total","filters":{"$some":{"customers":{"filters":{"name":"x"}}}}}}}
+-- orders: {"verb":"select","groupBy":["status"],"aggregates":{"n":{"$count":"*"},"large":{"$sum":"total",
+--   "filters":{"$some":{"customers":{"filters":{"name":"x"}}}}}}}
 
 select `r`.`v3` as `v0`, count(*) as `v1`, sum(case when `r`.`v5` then `r`.`v4` end) as `v2`
-from (select `orders`.`status` as `v3`, `orders`.`total` as `v4`, (select 1 from `customers` as `t1` force index (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and `t1`.`name` = ? limit 1) is not null as `v5` from `orders` limit 9007199254740991) as `r`
+from (select `orders`.`status` as `v3`, `orders`.`total` as `v4`, (select 1 from `customers` as `t1` force index
+  (`PRIMARY`) where `t1`.`id` = `orders`.`customer_id` and `t1`.`name` = ? limit 1) is not null as `v5` from `orders`
+  limit 9007199254740991) as `r`
 group by `r`.`v3`
 limit ?;
 -- 'x', 100
@@ -1528,7 +1642,8 @@ limit ?;
 
 insert into `plain` (`code`, `n`)
 values (?, ?)
-on duplicate key update `code` = if(`plain`.`code` = values(`code`), `plain`.`code`, (select `plain`.`code` from (select 1 union all select 2) as two)), `n` = values(`n`);
+on duplicate key update `code` = if(`plain`.`code` = values(`code`), `plain`.`code`, (select `plain`.`code` from (select
+  1 union all select 2) as two)), `n` = values(`n`);
 -- 1, 2
 
 -- without a guard: looked up
@@ -1565,15 +1680,14 @@ for update;
 
 -- commit
 
--- =====================================================================================================================
--- In tables with virtual columns, under rules: the second form (src/plan/second-form.ts)
--- =====================================================================================================================
+-- ========== In tables with virtual columns, under rules: the second form (src/plan/second-form.ts)
 
 -- filters
 -- computed: {"verb":"select","columns":["id"],"filters":{"twice":4,"order_id":3}}
 
 select `t0`.`id` as `v0`
-from ((select `id` from `computed` where (`tenant` = '?' and `order_id` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?' and `order_id` = '?') limit 9007199254740991) as `g0`
+  straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
 where `t0`.`twice` = '?'
 limit ?;
 -- 7, 3, 4, 100
@@ -1582,7 +1696,9 @@ limit ?;
 -- computed: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}}}
 
 select `t0`.`id` as `v0`
-from ((select `id` from `computed` where (`tenant` = '?' and match(`note`) against(? in boolean mode)) limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?' and match(`note`) against(? in boolean mode)) limit
+  9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` =
+  `g0`.`id`)
 limit ?;
 -- 7, '"one"', 100
 
@@ -1592,11 +1708,14 @@ limit ?;
 -- begin, readCommitted
 
 select count(*) as `v0`
-from (select 1 as `v0` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`) where `t0`.`twice` = '?' limit ?) as `matching`;
+from (select 1 as `v0` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0`
+  straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`) where `t0`.`twice` =
+  '?' limit ?) as `matching`;
 -- 7, 4, 10
 
 select `t0`.`id` as `v0`
-from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as
+  `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
 where `t0`.`twice` = '?'
 limit ?;
 -- 7, 4, 100
@@ -1608,15 +1727,19 @@ limit ?;
 
 select `t0`.`id` as `v0`
 from `orders` as `t0`
-where (`t0`.`tenant` = '?' and (select 1 from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` = `g1`.`id`) where `t1`.`order_id` = `t0`.`id` and `t1`.`twice` = '?' limit 1) is not null)
+where (`t0`.`tenant` = '?' and (select 1 from ((select `id` from `computed` where (`tenant` = '?') limit
+  9007199254740991) as `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` =
+  `g1`.`id`) where `t1`.`order_id` = `t0`.`id` and `t1`.`twice` = '?' limit 1) is not null)
 limit ?;
 -- 7, 7, 4, 100
 
 -- one row
--- computed: {"verb":"select","columns":["id"],"include":{"of":{"table":"orders","on":{"order_id":"id"},"columns":["total"]}}}
+-- computed: {"verb":"select","columns":["id"],"include":{"of":{"table":"orders","on":{"order_id":"id"},
+--   "columns":["total"]}}}
 
 select `t0`.`id` as `v0`, `t1`.`id` as `v1`, `t1`.`total` as `v2`
-from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as
+  `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
 left join `orders` as `t1` on `t1`.`id` = `t0`.`order_id` and `t1`.`tenant` = '?'
 limit ?;
 -- 7, 7, 100
@@ -1632,24 +1755,31 @@ where `tenant` = '?'
 limit ?;
 -- 7, 100
 
-(select ? as `v0`, `t0`.`twice` as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`) where `t0`.`twice` = '?' order by `t0`.`id` asc limit ?);
+(select ? as `v0`, `t0`.`twice` as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` = '?')
+  limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` =
+  `g0`.`id`) where `t0`.`twice` = '?' order by `t0`.`id` asc limit ?);
 -- 0, 7, 7, 4, 100
 
 -- commit
 
 -- an order by an aggregate
--- orders: {"verb":"select","columns":["id"],"include":{"computed":{"aggregates":{"n":{"$sum":"twice"}}}},"orderBy":[{"computed":{"n":"DESC"}}]}
+-- orders: {"verb":"select","columns":["id"],"include":{"computed":{"aggregates":{"n":{"$sum":"twice"}}}},
+--   "orderBy":[{"computed":{"n":"DESC"}}]}
 
 -- begin, repeatableRead
 
 select `t0`.`id` as `v0`
 from `orders` as `t0`
 where `t0`.`tenant` = '?'
-order by (select sum(`t1`.`twice`) from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` = `g1`.`id`) where `t1`.`order_id` = `t0`.`id`) desc, `t0`.`id` desc
+order by (select sum(`t1`.`twice`) from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as
+  `g1` straight_join `computed` as `t1` force index (`PRIMARY`, `note_words`) on `t1`.`id` = `g1`.`id`) where
+  `t1`.`order_id` = `t0`.`id`) desc, `t0`.`id` desc
 limit ?;
 -- 7, 7, 100
 
-(select ? as `v0`, sum(`t0`.`twice`) as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`));
+(select ? as `v0`, sum(`t0`.`twice`) as `v1` from ((select `id` from `computed` where (`order_id` = '?' and `tenant` =
+  '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on
+  `t0`.`id` = `g0`.`id`));
 -- 0, 7, 7
 
 -- commit
@@ -1658,7 +1788,8 @@ limit ?;
 -- computed: {"verb":"select","groupBy":["twice"],"aggregates":{"n":{"$count":"*"}}}
 
 select `t0`.`twice` as `v0`, count(*) as `v1`
-from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991) as `g0` straight_join `computed` as
+  `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
 group by `t0`.`twice`
 limit ?;
 -- 7, 100
@@ -1666,7 +1797,9 @@ limit ?;
 -- an update
 -- computed: {"verb":"update","data":{"note":"x"},"filters":{"twice":4,"id":5}}
 
-update (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+update (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit
+  9007199254740991 lock in share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on
+  `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
 straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`
 set `computed`.`note` = ?;
 -- 7, 5, 4, 'x'
@@ -1674,7 +1807,9 @@ set `computed`.`note` = ?;
 -- an update of a table with the name of an alias
 -- g0: {"verb":"update","data":{"note":"x"},"filters":{"twice":4}}
 
-update (select `g0`.`id` from ((select `id` from `g0` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g_0` straight_join `g0` force index (`PRIMARY`, `note_words`) on `g0`.`id` = `g_0`.`id`) where `g0`.`twice` = '?' limit 9007199254740991 for update) as `found`
+update (select `g0`.`id` from ((select `id` from `g0` where (`tenant` = '?') limit 9007199254740991 lock in share mode)
+  as `g_0` straight_join `g0` force index (`PRIMARY`, `note_words`) on `g0`.`id` = `g_0`.`id`) where `g0`.`twice` = '?'
+  limit 9007199254740991 for update) as `found`
 straight_join `g0` force index (`PRIMARY`) on `g0`.`id` = `found`.`id`
 set `g0`.`note` = ?;
 -- 7, 4, 'x'
@@ -1683,7 +1818,9 @@ set `g0`.`note` = ?;
 -- computed: {"verb":"delete","filters":{"twice":4}}
 
 delete `computed`
-from (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`) where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
+from (select `computed`.`id` from ((select `id` from `computed` where (`tenant` = '?') limit 9007199254740991 lock in
+  share mode) as `g0` straight_join `computed` force index (`PRIMARY`, `note_words`) on `computed`.`id` = `g0`.`id`)
+  where `computed`.`twice` = '?' limit 9007199254740991 for update) as `found`
 straight_join `computed` force index (`PRIMARY`) on `computed`.`id` = `found`.`id`;
 -- 7, 4
 
@@ -1697,16 +1834,15 @@ values (?, ?);
 -- 'x', 7
 
 select `t0`.`twice` as `v0`
-from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
+from ((select `id` from `computed` where (`tenant` = '?' and `id` = '?') limit 9007199254740991 lock in share mode) as
+  `g0` straight_join `computed` as `t0` force index (`PRIMARY`, `note_words`) on `t0`.`id` = `g0`.`id`)
 limit ?
 lock in share mode;
 -- 7, 1, 2
 
 -- commit
 
--- =====================================================================================================================
--- Confirmations of the catalog
--- =====================================================================================================================
+-- ========== Confirmations of the catalog
 
 -- every column
 -- orders: {"verb":"select"}

@@ -3,14 +3,13 @@
 -- of MySQL, and run for each row by that of SQLite.
 -- Renewed by: npm test -- --sqlite-only --write test/sql/golden.test.ts
 
--- =====================================================================================================================
--- Selects: columns, orders, pages
--- =====================================================================================================================
+-- ========== Selects: columns, orders, pages
 
 -- every column
 -- orders: {"verb":"select"}
 
-select "id" as "v0", "tenant" as "v1", "customer_id" as "v2", "total" as "v3", "ratio" as "v4", "status" as "v5", "note" as "v6", "meta" as "v7", "ordered_at" as "v8"
+select "id" as "v0", "tenant" as "v1", "customer_id" as "v2", "total" as "v3", "ratio" as "v4", "status" as "v5", "note"
+  as "v6", "meta" as "v7", "ordered_at" as "v8"
 from "orders"
 limit ?;
 -- 100
@@ -46,12 +45,19 @@ limit ?;
 
 select "id" as "v0"
 from "orders"
-order by case coalesce(case when typeof("orders"."meta") <> 'blob' and json_valid("orders"."meta") then json_type("orders"."meta", ?) end, 'null') when 'null' then 0 when 'true' then 1 when 'false' then 1 when 'integer' then 2 when 'real' then 2 when 'text' then 3 else 4 end desc, case when case when typeof("orders"."meta") <> 'blob' and json_valid("orders"."meta") then json_type("orders"."meta", ?) end in ('integer', 'real', 'true', 'false') then json_extract("orders"."meta", ?) end desc, case when case when typeof("orders"."meta") <> 'blob' and json_valid("orders"."meta") then json_type("orders"."meta", ?) end in ('text') then cast(json_extract("orders"."meta", ?) as blob) end desc
+order by case coalesce(case when typeof("orders"."meta") <> 'blob' and json_valid("orders"."meta") then
+  json_type("orders"."meta", ?) end, 'null') when 'null' then 0 when 'true' then 1 when 'false' then 1 when 'integer'
+  then 2 when 'real' then 2 when 'text' then 3 else 4 end desc, case when case when typeof("orders"."meta") <> 'blob'
+  and json_valid("orders"."meta") then json_type("orders"."meta", ?) end in ('integer', 'real', 'true', 'false') then
+  json_extract("orders"."meta", ?) end desc, case when case when typeof("orders"."meta") <> 'blob' and
+  json_valid("orders"."meta") then json_type("orders"."meta", ?) end in ('text') then cast(json_extract("orders"."meta",
+  ?) as blob) end desc
 limit ?;
 -- '$."size"', '$."size"', '$."size"', '$."size"', '$."size"', 100
 
 -- an order by a member
--- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}},"orderBy":[{"customer":{"name":"ASC"}},{"id":"DESC"}]}
+-- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}},
+--   "orderBy":[{"customer":{"name":"ASC"}},{"id":"DESC"}]}
 
 select "t0"."id" as "v0", "t1"."id" as "v1", "t1"."name" as "v2"
 from "orders" as "t0"
@@ -61,18 +67,24 @@ limit ?;
 -- 100
 
 -- an order by an aggregate of related rows
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"sum":{"$sum":"total"}}}},"orderBy":[{"orders":{"sum":"DESC"}}]}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"sum":{"$sum":"total"}}}},
+--   "orderBy":[{"orders":{"sum":"DESC"}}]}
 
 -- begin, repeatableRead
 
 select "id" as "v0"
 from "customers"
-order by (select sum(case when abs("t1"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("t1"."total" is null)) else cast(round("t1"."total" * 100.0) as integer) end) filter (where typeof("t1"."total") in ('integer', 'real')) from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001)) desc, "customers"."id" desc
+order by (select sum(case when abs("t1"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("t1"."total" is
+  null)) else cast(round("t1"."total" * 100.0) as integer) end) filter (where typeof("t1"."total") in ('integer',
+  'real')) from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001)) desc,
+  "customers"."id" desc
 limit ?;
 -- 100
 
 select *
-from (select ? as "v0", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real')) as "v1" from "orders" where likelihood("customer_id" = ?, 0.000001));
+from (select ? as "v0", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is
+  null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real')) as "v1"
+  from "orders" where likelihood("customer_id" = ?, 0.000001));
 -- 0, 1
 
 -- commit
@@ -87,7 +99,8 @@ limit ? offset ?;
 -- 11, 20
 
 -- the page after a row, by an index
--- orders: {"verb":"select","columns":["id"],"filters":{"customer_id":7},"orderBy":"ordered_at, id","after":{"ordered_at":"2026-01-01T00:00:00","id":5}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"customer_id":7},"orderBy":"ordered_at, id",
+--   "after":{"ordered_at":"2026-01-01T00:00:00","id":5}}
 
 select "id" as "v0", "ordered_at" as "v1"
 from "orders"
@@ -140,12 +153,11 @@ where ("tenant" = ? and "status" = ?)
 limit ?;
 -- 7, 'paid', 100
 
--- =====================================================================================================================
--- Filters
--- =====================================================================================================================
+-- ========== Filters
 
 -- equal, also to NULL
--- orders: {"verb":"select","columns":["id"],"filters":{"status":"paid","note":null,"customer_id":7,"total":"1.50","ratio":0.5}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":"paid","note":null,"customer_id":7,"total":"1.50",
+--   "ratio":0.5}}
 
 select "id" as "v0"
 from "orders"
@@ -154,29 +166,35 @@ limit ?;
 -- 'paid', 7, 1.5, 0.5, 100
 
 -- not equal, and bounds
--- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$ne":"paid"},"total":{"$gte":"1","$lt":"2"},"id":{"$between":[1,9]}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$ne":"paid"},"total":{"$gte":"1","$lt":"2"},
+--   "id":{"$between":[1,9]}}}
 
 select "id" as "v0"
 from "orders"
-where ((typeof("status") = 'text' and "status" <> ?) and ((typeof("total") in ('integer', 'real') and "total" >= ?) and (typeof("total") in ('integer', 'real') and "total" < ?)) and "id" between ? and ?)
+where ((typeof("status") = 'text' and "status" <> ?) and ((typeof("total") in ('integer', 'real') and "total" >= ?) and
+  (typeof("total") in ('integer', 'real') and "total" < ?)) and "id" between ? and ?)
 limit ?;
 -- 'paid', 1, 2, 1, 9, 100
 
 -- NULL and other bounds
--- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},"ratio":{"$is":0.5}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$null":false},"total":{"$gt":"1","$lte":"2"},
+--   "ratio":{"$is":0.5}}}
 
 select "id" as "v0"
 from "orders"
-where ("note" is not null and ((typeof("total") in ('integer', 'real') and "total" > ?) and (typeof("total") in ('integer', 'real') and "total" <= ?)) and ("ratio" = ? and "ratio" is not null))
+where ("note" is not null and ((typeof("total") in ('integer', 'real') and "total" > ?) and (typeof("total") in
+  ('integer', 'real') and "total" <= ?)) and ("ratio" = ? and "ratio" is not null))
 limit ?;
 -- 1, 2, 0.5, 100
 
 -- lists
--- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1","2"]}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"id":[1,2,3],"status":{"$nin":["new",null]},"total":{"$in":["1",
+--   "2"]}}}
 
 select "id" as "v0"
 from "orders"
-where ("id" in (?, ?, ?) and ((typeof("status") = 'text' and "status" not in (?)) and "status" is not null) and "total" in (?, ?))
+where ("id" in (?, ?, ?) and ((typeof("status") = 'text' and "status" not in (?)) and "status" is not null) and "total"
+  in (?, ?))
 limit ?;
 -- 1, 2, 3, 'new', 1, 2, 100
 
@@ -211,7 +229,8 @@ limit ?;
 
 select "id" as "v0"
 from "orders"
-where (case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end or ("meta" is null or case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end))
+where (case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end or ("meta" is null or
+  case when typeof("meta") <> 'blob' and json_valid("meta") then json("meta") = json(?) end))
 limit ?;
 -- '{"a":1}', 'null', 100
 
@@ -225,11 +244,14 @@ limit ?;
 -- 'paid', 'paid', 100
 
 -- patterns
--- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$like":"a%","$nlike":"b%","$startsWith":"c","$contains":"d"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"note":{"$like":"a%","$nlike":"b%","$startsWith":"c",
+--   "$contains":"d"}}}
 
 select "id" as "v0"
 from "orders"
-where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" not like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!'))
+where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" not like ? escape
+  '!') and (typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape
+  '!'))
 limit ?;
 -- 'a%', 'b%', 'c%', '%d%', 100
 
@@ -238,12 +260,14 @@ limit ?;
 
 select "id" as "v0"
 from "orders"
-where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape '!'))
+where ((typeof("note") = 'text' and "note" like ? escape '!') and (typeof("note") = 'text' and "note" like ? escape
+  '!'))
 limit ?;
 -- '5!%%', '%\!_!!%', 100
 
 -- in any letter case
--- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},"note":{"$contains":"X","$case":"ignore"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"status":{"$eq":"PAID","$case":"ignore"},
+--   "note":{"$contains":"X","$case":"ignore"}}}
 
 select "id" as "v0"
 from "orders"
@@ -256,7 +280,8 @@ limit ?;
 
 select "id" as "v0"
 from "orders"
-where case when typeof("id") in ('integer', 'real') and typeof("customer_id") in ('integer', 'real') then "id" > "customer_id" end
+where case when typeof("id") in ('integer', 'real') and typeof("customer_id") in ('integer', 'real') then "id" >
+  "customer_id" end
 limit ?;
 -- 100
 
@@ -265,12 +290,17 @@ limit ?;
 
 select "id" as "v0"
 from "orders"
-where (typeof("ordered_at") = 'text' and ("ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]' or ("ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].*[0-9]' and rtrim("ordered_at", '0123456789') glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].')) and "ordered_at" >= ?)
+where (typeof("ordered_at") = 'text' and ("ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]' or ("ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].*[0-9]' and rtrim("ordered_at",
+  '0123456789') glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].')) and "ordered_at"
+  >= ?)
 limit ?;
 -- now, 100
 
 -- $and, $or, $not
--- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"id":1},{"$and":[{"id":{"$gt":5}},{"status":"new"}]}],"$not":{"note":"x"}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$or":[{"id":1},{"$and":[{"id":{"$gt":5}},{"status":"new"}]}],
+--   "$not":{"note":"x"}}}
 
 select "id" as "v0"
 from "orders"
@@ -288,20 +318,35 @@ limit ?;
 -- 1, 'paid', 'paid', 100
 
 -- values inside JSON
--- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":"x","$.b[0]":{"$gt":5},"$.\"c d\"":{"$in":[1,2]}}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":"x","$.b[0]":{"$gt":5},"$.\"c
+--   d\"":{"$in":[1,2]}}}}}
 
 select "id" as "v0"
 from "orders"
-where (case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('text') then cast(json_extract("meta", ?) as blob) = ? when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end and case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('integer', 'real') then json_extract("meta", ?) > ? when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end and case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('integer', 'real') then json_extract("meta", ?) in (?, ?) when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end)
+where (case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('text')
+  then cast(json_extract("meta", ?) as blob) = ? when case when typeof("meta") <> 'blob' and json_valid("meta") then
+  json_type("meta", ?) end <> 'null' then 0 end and case when case when typeof("meta") <> 'blob' and json_valid("meta")
+  then json_type("meta", ?) end in ('integer', 'real') then json_extract("meta", ?) > ? when case when typeof("meta") <>
+  'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end and case when case when
+  typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('integer', 'real') then
+  json_extract("meta", ?) in (?, ?) when case when typeof("meta") <> 'blob' and json_valid("meta") then
+  json_type("meta", ?) end <> 'null' then 0 end)
 limit ?;
 -- '$."a"', '$."a"', x'78', '$."a"', '$."b"[0]', '$."b"[0]', 5, '$."b"[0]', '$."c d"', '$."c d"', 1, 2, '$."c d"', 100
 
 -- other tests of values inside JSON
--- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":{"$exists":true},"$.b":null,"$.c":{"$contains":"x"},"$.d":true}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"meta":{"$at":{"$.a":{"$exists":true},"$.b":null,
+--   "$.c":{"$contains":"x"},"$.d":true}}}}
 
 select "id" as "v0"
 from "orders"
-where (case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end is not null and coalesce(case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end, 'null') = 'null' and case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('text') then instr(cast(json_extract("meta", ?) as blob), ?) > 0 when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end and case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('true', 'false') then json_extract("meta", ?) = ? when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end)
+where (case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end is not null and
+  coalesce(case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end, 'null') = 'null' and
+  case when case when typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end in ('text') then
+  instr(cast(json_extract("meta", ?) as blob), ?) > 0 when case when typeof("meta") <> 'blob' and json_valid("meta")
+  then json_type("meta", ?) end <> 'null' then 0 end and case when case when typeof("meta") <> 'blob' and
+  json_valid("meta") then json_type("meta", ?) end in ('true', 'false') then json_extract("meta", ?) = ? when case when
+  typeof("meta") <> 'blob' and json_valid("meta") then json_type("meta", ?) end <> 'null' then 0 end)
 limit ?;
 -- '$."a"', '$."b"', '$."c"', '$."c"', x'78', '$."c"', '$."d"', '$."d"', 1, '$."d"', 100
 
@@ -315,12 +360,14 @@ limit ?;
 -- '"one" OR "two"', 100
 
 -- words, the best first
--- orders: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}},"orderBy":[{"$match":"DESC"}]}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$match":{"columns":["note"],"text":"one"}},
+--   "orderBy":[{"$match":"DESC"}]}
 
 select "id" as "v0"
 from "orders"
 where "orders"."id" in (select rowid from "note_words" where "note_words" match ?)
-order by (select -k from (select rowid as r, rank as k from "note_words" where "note_words" match ? limit -1) where r = "orders"."id") desc, "orders"."id" desc
+order by (select -k from (select rowid as r, rank as k from "note_words" where "note_words" match ? limit -1) where r =
+  "orders"."id") desc, "orders"."id" desc
 limit ?;
 -- '"one"', '"one"', 100
 
@@ -329,7 +376,8 @@ limit ?;
 
 select "id" as "v0"
 from "customers"
-where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) and "t1"."status" = ? limit 1) is not null
+where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) and
+  "t1"."status" = ? limit 1) is not null
 limit ?;
 -- 'paid', 100
 
@@ -338,7 +386,8 @@ limit ?;
 
 select "id" as "v0"
 from "customers"
-where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) and "t1"."status" = ? limit 1) is null
+where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) and
+  "t1"."status" = ? limit 1) is null
 limit ?;
 -- 'paid', 100
 
@@ -347,43 +396,53 @@ limit ?;
 
 select "id" as "v0"
 from "customers"
-where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) limit 1 offset ?) is not null
+where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) limit 1 offset
+  ?) is not null
 limit ?;
 -- 2, 100
 
 -- $some in $some
--- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"customers":{"filters":{"$some":{"orders":{"filters":{"status":"paid"}}}}}}}}
+-- orders: {"verb":"select","columns":["id"],
+--   "filters":{"$some":{"customers":{"filters":{"$some":{"orders":{"filters":{"status":"paid"}}}}}}}}
 
 select "id" as "v0"
 from "orders"
-where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) and (select 1 from "orders" as "t2" where likelihood("t2"."customer_id" = "t1"."id", 0.000001) and "t2"."status" = ? limit 1) is not null limit 1) is not null
+where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) and (select 1
+  from "orders" as "t2" where likelihood("t2"."customer_id" = "t1"."id", 0.000001) and "t2"."status" = ? limit 1) is not
+  null limit 1) is not null
 limit ?;
 -- 'paid', 100
 
 -- $some of the table itself
--- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"orders":{"on":{"customer_id":"customer_id"},"filters":{"id":1}}}}}
+-- orders: {"verb":"select","columns":["id"],"filters":{"$some":{"orders":{"on":{"customer_id":"customer_id"},
+--   "filters":{"id":1}}}}}
 
 select "id" as "v0"
 from "orders"
-where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "orders"."customer_id", 0.000001) and "t1"."id" = ? limit 1) is not null
+where (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "orders"."customer_id", 0.000001) and
+  "t1"."id" = ? limit 1) is not null
 limit ?;
 -- 1, 100
 
 -- $some of a view
--- customers: {"verb":"select","columns":["id"],"filters":{"$some":{"totals":{"on":{"id":"customer_id"},"filters":{"total":{"$gt":5}}}}}}
+-- customers: {"verb":"select","columns":["id"],"filters":{"$some":{"totals":{"on":{"id":"customer_id"},
+--   "filters":{"total":{"$gt":5}}}}}}
 
 select "id" as "v0"
 from "customers"
-where ((("customers"."id") in (select "t1"."customer_id" from "totals" as "t1" where (typeof("t1"."total") in ('integer', 'real') and "t1"."total" > ?))) is true) = 1
+where ((("customers"."id") in (select "t1"."customer_id" from "totals" as "t1" where (typeof("t1"."total") in
+  ('integer', 'real') and "t1"."total" > ?))) is true) = 1
 limit ?;
 -- 5, 100
 
 -- $none of a view, counted
--- customers: {"verb":"select","columns":["id"],"filters":{"$not":{"$some":{"totals":{"on":{"id":"customer_id"},"count":{"$gte":2}}}}}}
+-- customers: {"verb":"select","columns":["id"],"filters":{"$not":{"$some":{"totals":{"on":{"id":"customer_id"},
+--   "count":{"$gte":2}}}}}}
 
 select "id" as "v0"
 from "customers"
-where not (((("customers"."id") in (select "t1"."customer_id" from "totals" as "t1" group by "t1"."customer_id" having count(*) > ?)) is true) = 1)
+where not (((("customers"."id") in (select "t1"."customer_id" from "totals" as "t1" group by "t1"."customer_id" having
+  count(*) > ?)) is true) = 1)
 limit ?;
 -- 1, 100
 
@@ -392,13 +451,12 @@ limit ?;
 
 select "id" as "v0"
 from "customers"
-where ("tenant" = ? and (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id", 0.000001) and ("t1"."tenant" = ? and "t1"."status" = ?) limit 1) is not null)
+where ("tenant" = ? and (select 1 from "orders" as "t1" where likelihood("t1"."customer_id" = "customers"."id",
+  0.000001) and ("t1"."tenant" = ? and "t1"."status" = ?) limit 1) is not null)
 limit ?;
 -- 7, 7, 'paid', 100
 
--- =====================================================================================================================
--- Selects with members
--- =====================================================================================================================
+-- ========== Selects with members
 
 -- one row
 -- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
@@ -410,9 +468,11 @@ limit ?;
 -- 100
 
 -- one row of one row
--- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers","include":{"other":{"table":"plain","on":{"id":"code"}}}}}}
+-- orders: {"verb":"select","columns":["id"],"include":{"customer":{"table":"customers",
+--   "include":{"other":{"table":"plain","on":{"id":"code"}}}}}}
 
-select "t0"."id" as "v0", "t1"."id" as "v1", "t1"."id" as "v2", "t1"."tenant" as "v3", "t1"."email" as "v4", "t1"."name" as "v5", "t2"."code" as "v6", "t2"."code" as "v7", "t2"."n" as "v8", "t2"."m" as "v9"
+select "t0"."id" as "v0", "t1"."id" as "v1", "t1"."id" as "v2", "t1"."tenant" as "v3", "t1"."email" as "v4", "t1"."name"
+  as "v5", "t2"."code" as "v6", "t2"."code" as "v7", "t2"."n" as "v8", "t2"."m" as "v9"
 from "orders" as "t0"
 left join "customers" as "t1" on "t1"."id" = "t0"."customer_id"
 left join "plain" as "t2" on "t2"."code" = "t1"."id"
@@ -420,7 +480,8 @@ limit ?;
 -- 100
 
 -- a list
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"columns":["total"],"filters":{"status":"paid"},"orderBy":"ordered_at","limit":3}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"columns":["total"],"filters":{"status":"paid"},
+--   "orderBy":"ordered_at","limit":3}}}
 
 -- begin, repeatableRead
 
@@ -430,13 +491,15 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "total" as "v1" from "orders" where likelihood("customer_id" = ?, 0.000001) and "status" = ? order by "orders"."ordered_at" asc, "orders"."id" asc limit ?);
+from (select ? as "v0", "total" as "v1" from "orders" where likelihood("customer_id" = ?, 0.000001) and "status" = ?
+  order by "orders"."ordered_at" asc, "orders"."id" asc limit ?);
 -- 0, 1, 'paid', 3
 
 -- commit
 
 -- a list of related texts
--- orders: {"verb":"select","columns":["id"],"include":{"same":{"table":"customers","on":{"status":"email"},"as":"list"}}}
+-- orders: {"verb":"select","columns":["id"],"include":{"same":{"table":"customers","on":{"status":"email"},
+--   "as":"list"}}}
 
 -- begin, repeatableRead
 
@@ -446,7 +509,8 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "id" as "v1", "tenant" as "v2", "email" as "v3", "name" as "v4" from "customers" where likelihood("email" = ?, 0.000001) order by "customers"."id" asc limit ?);
+from (select ? as "v0", "id" as "v1", "tenant" as "v2", "email" as "v3", "name" as "v4" from "customers" where
+  likelihood("email" = ?, 0.000001) order by "customers"."id" asc limit ?);
 -- 0, 'a', 100
 
 -- commit
@@ -462,13 +526,16 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", "id" as "v1", "tenant" as "v2", "customer_id" as "v3", "total" as "v4", "ratio" as "v5", "status" as "v6", "note" as "v7", "meta" as "v8", "ordered_at" as "v9" from "orders" where likelihood("customer_id" = ?, 0.000001) order by "orders"."id" desc limit ?);
+from (select ? as "v0", "id" as "v1", "tenant" as "v2", "customer_id" as "v3", "total" as "v4", "ratio" as "v5",
+  "status" as "v6", "note" as "v7", "meta" as "v8", "ordered_at" as "v9" from "orders" where likelihood("customer_id" =
+  ?, 0.000001) order by "orders"."id" desc limit ?);
 -- 0, 1, 1
 
 -- commit
 
 -- aggregates
--- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"n":{"$count":"*"},"paid":{"$sum":"total","filters":{"status":"paid"}}}}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"orders":{"aggregates":{"n":{"$count":"*"},
+--   "paid":{"$sum":"total","filters":{"status":"paid"}}}}}}
 
 -- begin, repeatableRead
 
@@ -478,7 +545,9 @@ limit ?;
 -- 100
 
 select *
-from (select ? as "v0", count(*) as "v1", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer', 'real') and "status" = ?) as "v2" from "orders" where likelihood("customer_id" = ?, 0.000001));
+from (select ? as "v0", count(*) as "v1", sum(case when abs("total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1
+  + ("total" is null)) else cast(round("total" * 100.0) as integer) end) filter (where typeof("total") in ('integer',
+  'real') and "status" = ?) as "v2" from "orders" where likelihood("customer_id" = ?, 0.000001));
 -- 0, 'paid', 1
 
 -- commit
@@ -494,7 +563,9 @@ limit ?;
 -- 100
 
 select "v0", "v1", "v2"
-from (select "k"."v0" as "v0", "t0"."customer_id" as "v1", "t0"."total" as "v2", row_number() over (partition by "k"."v0" order by "t0"."total" asc) as "rn" from "totals" as "t0" inner join (select ? as v0, ? as v1) as "k" on "t0"."customer_id" = "k"."v1" and "t0"."customer_id" in (?)) as "r"
+from (select "k"."v0" as "v0", "t0"."customer_id" as "v1", "t0"."total" as "v2", row_number() over (partition by
+  "k"."v0" order by "t0"."total" asc) as "rn" from "totals" as "t0" inner join (select ? as v0, ? as v1) as "k" on
+  "t0"."customer_id" = "k"."v1" and "t0"."customer_id" in (?)) as "r"
 where rn <= ?
 order by v0, rn;
 -- 0, 1, 1, 100
@@ -502,7 +573,8 @@ order by v0, rn;
 -- commit
 
 -- aggregates of a view
--- customers: {"verb":"select","columns":["id"],"include":{"totals":{"on":{"id":"customer_id"},"aggregates":{"n":{"$count":"*"}}}}}
+-- customers: {"verb":"select","columns":["id"],"include":{"totals":{"on":{"id":"customer_id"},
+--   "aggregates":{"n":{"$count":"*"}}}}}
 
 -- begin, repeatableRead
 
@@ -529,14 +601,18 @@ where "t0"."tenant" = ?
 limit ?;
 -- 7, 7, 100
 
--- =====================================================================================================================
--- Groups and aggregates
--- =====================================================================================================================
+-- ========== Groups and aggregates
 
 -- aggregates of all rows
--- orders: {"verb":"select","aggregates":{"n":{"$count":"*"},"statuses":{"$countDistinct":"status"},"sum":{"$sum":"total"},"average":{"$avg":"ratio"}}}
+-- orders: {"verb":"select","aggregates":{"n":{"$count":"*"},"statuses":{"$countDistinct":"status"},
+--   "sum":{"$sum":"total"},"average":{"$avg":"ratio"}}}
 
-select count(*) as "v0", count(distinct "orders"."status") as "v1", sum(case when abs("orders"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("orders"."total" is null)) else cast(round("orders"."total" * 100.0) as integer) end) filter (where typeof("orders"."total") in ('integer', 'real')) as "v2", case when abs(avg("orders"."ratio") filter (where typeof("orders"."ratio") in ('integer', 'real'))) > 1.7976931348623157e+308 then abs(-9223372036854775807 - 1 + 0 * count("orders"."ratio")) else avg("orders"."ratio") filter (where typeof("orders"."ratio") in ('integer', 'real')) end as "v3"
+select count(*) as "v0", count(distinct "orders"."status") as "v1", sum(case when abs("orders"."total" * 100.0) >=
+  9.2e18 then abs(-9223372036854775807 - 1 + ("orders"."total" is null)) else cast(round("orders"."total" * 100.0) as
+  integer) end) filter (where typeof("orders"."total") in ('integer', 'real')) as "v2", case when
+  abs(avg("orders"."ratio") filter (where typeof("orders"."ratio") in ('integer', 'real'))) > 1.7976931348623157e+308
+  then abs(-9223372036854775807 - 1 + 0 * count("orders"."ratio")) else avg("orders"."ratio") filter (where
+  typeof("orders"."ratio") in ('integer', 'real')) end as "v3"
 from "orders"
 limit ?;
 -- 100
@@ -546,7 +622,10 @@ limit ?;
 
 select max("orders"."ordered_at") as "v0"
 from "orders"
-where typeof("orders"."ordered_at") = 'text' and ("orders"."ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]' or ("orders"."ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].*[0-9]' and rtrim("orders"."ordered_at", '0123456789') glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].'))
+where typeof("orders"."ordered_at") = 'text' and ("orders"."ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9]' or ("orders"."ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].*[0-9]' and rtrim("orders"."ordered_at",
+  '0123456789') glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9][0-9]:[0-9][0-9]:[0-9][0-9].'))
 limit ?;
 -- 100
 
@@ -561,9 +640,12 @@ limit ?;
 -- 5, 100
 
 -- having, order, offset
--- orders: {"verb":"select","groupBy":["status"],"aggregates":{"sum":{"$sum":"total"}},"having":{"sum":{"$gt":100}},"orderBy":"sum DESC, status","limit":5,"offset":5}
+-- orders: {"verb":"select","groupBy":["status"],"aggregates":{"sum":{"$sum":"total"}},"having":{"sum":{"$gt":100}},
+--   "orderBy":"sum DESC, status","limit":5,"offset":5}
 
-select "orders"."status" as "v0", sum(case when abs("orders"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("orders"."total" is null)) else cast(round("orders"."total" * 100.0) as integer) end) filter (where typeof("orders"."total") in ('integer', 'real')) as "v1"
+select "orders"."status" as "v0", sum(case when abs("orders"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 -
+  1 + ("orders"."total" is null)) else cast(round("orders"."total" * 100.0) as integer) end) filter (where
+  typeof("orders"."total") in ('integer', 'real')) as "v1"
 from "orders"
 group by "orders"."status"
 having "v1" > ?
@@ -574,25 +656,31 @@ limit ? offset ?;
 -- parts of time
 -- orders: {"verb":"select","groupBy":[{"month":{"$month":"ordered_at"}}],"aggregates":{"n":{"$count":"*"}}}
 
-select case when typeof("orders"."ordered_at") = 'text' and "orders"."ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr("orders"."ordered_at", 1, 7) end as "v0", count(*) as "v1"
+select case when typeof("orders"."ordered_at") = 'text' and "orders"."ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr("orders"."ordered_at", 1, 7) end as "v0", count(*) as "v1"
 from "orders"
-group by case when typeof("orders"."ordered_at") = 'text' and "orders"."ordered_at" glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr("orders"."ordered_at", 1, 7) end
+group by case when typeof("orders"."ordered_at") = 'text' and "orders"."ordered_at" glob
+  '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' then substr("orders"."ordered_at", 1, 7) end
 limit ?;
 -- 100
 
 -- aggregates of some rows
 -- orders: {"verb":"select","groupBy":["status"],"aggregates":{"large":{"$count":"*","filters":{"total":{"$gt":100}}}}}
 
-select "orders"."status" as "v0", count(*) filter (where (typeof("orders"."total") in ('integer', 'real') and "orders"."total" > ?)) as "v1"
+select "orders"."status" as "v0", count(*) filter (where (typeof("orders"."total") in ('integer', 'real') and
+  "orders"."total" > ?)) as "v1"
 from "orders"
 group by "orders"."status"
 limit ?;
 -- 100, 100
 
 -- columns of a member
--- orders: {"verb":"select","include":{"customer":{"table":"customers","columns":["name"]}},"groupBy":[{"name":{"customer":"name"}}],"aggregates":{"sum":{"$sum":"total"}}}
+-- orders: {"verb":"select","include":{"customer":{"table":"customers","columns":["name"]}},
+--   "groupBy":[{"name":{"customer":"name"}}],"aggregates":{"sum":{"$sum":"total"}}}
 
-select "t1"."name" as "v0", sum(case when abs("t0"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("t0"."total" is null)) else cast(round("t0"."total" * 100.0) as integer) end) filter (where typeof("t0"."total") in ('integer', 'real')) as "v1"
+select "t1"."name" as "v0", sum(case when abs("t0"."total" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 +
+  ("t0"."total" is null)) else cast(round("t0"."total" * 100.0) as integer) end) filter (where typeof("t0"."total") in
+  ('integer', 'real')) as "v1"
 from "orders" as "t0"
 left join "customers" as "t1" on "t1"."id" = "t0"."customer_id"
 group by "t1"."name"
@@ -608,9 +696,7 @@ where "orders"."id" in (select rowid from "note_words" where "note_words" match 
 limit ?;
 -- '"one"', 100
 
--- =====================================================================================================================
--- Inserts
--- =====================================================================================================================
+-- ========== Inserts
 
 -- one row
 -- numbered: {"verb":"insert","data":{"code":1,"n":2}}
@@ -679,7 +765,8 @@ limit ?;
 -- commit
 
 -- returning, with a member
--- orders: {"verb":"insert","data":{"tenant":7,"customer_id":3,"total":"5"},"returning":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
+-- orders: {"verb":"insert","data":{"tenant":7,"customer_id":3,"total":"5"},"returning":["id"],
+--   "include":{"customer":{"table":"customers","columns":["name"]}}}
 
 -- begin, repeatableRead
 
@@ -743,9 +830,7 @@ from (select 1 as "v0" from "customers" where ("id" = ? and "tenant" = ?) limit 
 
 -- commit
 
--- =====================================================================================================================
--- Upserts (docs/internals/ways-of-writing.md)
--- =====================================================================================================================
+-- ========== Upserts (docs/internals/ways-of-writing.md)
 
 -- guarded
 -- plain: {"verb":"insert","data":{"code":1,"n":2},"onConflict":{"key":["code"]}}
@@ -796,8 +881,12 @@ insert into "plain" ("code", "n")
 values (?, ?)
 on conflict ("code")
 do update
-set "m" = ?, "n" = case when "plain"."n" is null then null when typeof("plain"."n") in ('integer') and typeof("plain"."n" + ?) = 'integer' then "plain"."n" + ? else abs(min(-9223372036854775807 - 1, length("plain"."n"))) end
-where row_query_exists(null) and ("plain"."m" is not ? collate binary or "plain"."n" is not case when "plain"."n" is null then null when typeof("plain"."n") in ('integer') and typeof("plain"."n" + ?) = 'integer' then "plain"."n" + ? else abs(min(-9223372036854775807 - 1, length("plain"."n"))) end collate binary);
+set "m" = ?, "n" = case when "plain"."n" is null then null when typeof("plain"."n") in ('integer') and
+  typeof("plain"."n" + ?) = 'integer' then "plain"."n" + ? else abs(min(-9223372036854775807 - 1, length("plain"."n")))
+  end
+where row_query_exists(null) and ("plain"."m" is not ? collate binary or "plain"."n" is not case when "plain"."n" is
+  null then null when typeof("plain"."n") in ('integer') and typeof("plain"."n" + ?) = 'integer' then "plain"."n" + ?
+  else abs(min(-9223372036854775807 - 1, length("plain"."n"))) end collate binary);
 -- 1, 2, 4, 1, 1, 4, 1, 1
 
 -- guarded, reporting an id
@@ -840,7 +929,8 @@ limit ?;
 -- commit
 
 -- guarded, returning
--- numbered: {"verb":"insert","data":[{"code":1,"n":2},{"code":2,"n":3}],"onConflict":{"key":["code"],"set":["n"]},"returning":"*"}
+-- numbered: {"verb":"insert","data":[{"code":1,"n":2},{"code":2,"n":3}],"onConflict":{"key":["code"],"set":["n"]},
+--   "returning":"*"}
 
 -- begin, readCommitted
 
@@ -996,7 +1086,8 @@ values (?, ?, ?)
 on conflict ("email" collate "NOCASE")
 do update
 set "name" = "excluded"."name"
-where row_query_exists(null) and "customers"."tenant" = ? and "customers"."name" is not "excluded"."name" collate binary;
+where row_query_exists(null) and "customers"."tenant" = ? and "customers"."name" is not "excluded"."name" collate
+  binary;
 -- 'a', 'b', 7, 7
 
 select "id" as "v0"
@@ -1008,7 +1099,8 @@ limit ?;
 -- commit
 
 -- guarded, a list, with rules
--- customers: {"verb":"insert","data":[{"email":"a","name":"b"},{"email":"c","name":"d"}],"onConflict":{"key":["email"],"set":["name"]}}
+-- customers: {"verb":"insert","data":[{"email":"a","name":"b"},{"email":"c","name":"d"}],"onConflict":{"key":["email"],
+--   "set":["name"]}}
 
 -- begin, readCommitted
 
@@ -1017,15 +1109,14 @@ values (?, ?, ?)
 on conflict ("email" collate "NOCASE")
 do update
 set "name" = "excluded"."name"
-where row_query_exists(null) and "customers"."tenant" = ? and "customers"."name" is not "excluded"."name" collate binary;
+where row_query_exists(null) and "customers"."tenant" = ? and "customers"."name" is not "excluded"."name" collate
+  binary;
 -- 'a', 'b', 7, 'c', 'd', 7, 7
 -- 2 rows
 
 -- commit
 
--- =====================================================================================================================
--- Updates
--- =====================================================================================================================
+-- ========== Updates
 
 -- by filters
 -- orders: {"verb":"update","data":{"status":"paid","note":null},"filters":{"id":5}}
@@ -1052,11 +1143,23 @@ where 1 = 0 and "status" is not ? collate binary;
 -- 'paid', 'paid'
 
 -- operators
--- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},"status":{"$default":true}},"filters":{"id":5}}
+-- orders: {"verb":"update","data":{"total":{"$inc":"1.5"},"ratio":{"$inc":1},"meta":{"$merge":{"a":1}},
+--   "status":{"$default":true}},"filters":{"id":5}}
 
 update "orders"
-set "total" = case when "orders"."total" is null then null when typeof("orders"."total") in ('integer', 'real') and abs(round("orders"."total" + ?, 2) ) < 1e8 then round("orders"."total" + ?, 2) else abs(min(-9223372036854775807 - 1, length("orders"."total"))) end, "ratio" = case when "orders"."ratio" is null then null when typeof("orders"."ratio") in ('integer', 'real') and abs("orders"."ratio" + ?) <= 1.7976931348623157e308 then "orders"."ratio" + ? else abs(min(-9223372036854775807 - 1, length("orders"."ratio"))) end, "meta" = json_patch(coalesce("orders"."meta", '{}'), ?), "status" = 'new'
-where "id" = ? and ("total" is not case when "orders"."total" is null then null when typeof("orders"."total") in ('integer', 'real') and abs(round("orders"."total" + ?, 2) ) < 1e8 then round("orders"."total" + ?, 2) else abs(min(-9223372036854775807 - 1, length("orders"."total"))) end collate binary or "ratio" is not case when "orders"."ratio" is null then null when typeof("orders"."ratio") in ('integer', 'real') and abs("orders"."ratio" + ?) <= 1.7976931348623157e308 then "orders"."ratio" + ? else abs(min(-9223372036854775807 - 1, length("orders"."ratio"))) end collate binary or "meta" is not json_patch(coalesce("orders"."meta", '{}'), ?) collate binary or "status" is not 'new' collate binary);
+set "total" = case when "orders"."total" is null then null when typeof("orders"."total") in ('integer', 'real') and
+  abs(round("orders"."total" + ?, 2) ) < 1e8 then round("orders"."total" + ?, 2) else abs(min(-9223372036854775807 - 1,
+  length("orders"."total"))) end, "ratio" = case when "orders"."ratio" is null then null when typeof("orders"."ratio")
+  in ('integer', 'real') and abs("orders"."ratio" + ?) <= 1.7976931348623157e308 then "orders"."ratio" + ? else
+  abs(min(-9223372036854775807 - 1, length("orders"."ratio"))) end, "meta" = json_patch(coalesce("orders"."meta", '{}'),
+  ?), "status" = 'new'
+where "id" = ? and ("total" is not case when "orders"."total" is null then null when typeof("orders"."total") in
+  ('integer', 'real') and abs(round("orders"."total" + ?, 2) ) < 1e8 then round("orders"."total" + ?, 2) else
+  abs(min(-9223372036854775807 - 1, length("orders"."total"))) end collate binary or "ratio" is not case when
+  "orders"."ratio" is null then null when typeof("orders"."ratio") in ('integer', 'real') and abs("orders"."ratio" + ?)
+  <= 1.7976931348623157e308 then "orders"."ratio" + ? else abs(min(-9223372036854775807 - 1, length("orders"."ratio")))
+  end collate binary or "meta" is not json_patch(coalesce("orders"."meta", '{}'), ?) collate binary or "status" is not
+  'new' collate binary);
 -- 1.5, 1.5, 1, 1, '{"a":1}', 5, 1.5, 1.5, 1, 1, '{"a":1}'
 
 -- the present time
@@ -1120,7 +1223,8 @@ limit ?;
 
 update "orders"
 set "status" = ?
-where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) and "t1"."name" = ? limit 1) is not null and "status" is not ? collate binary;
+where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) and "t1"."name"
+  = ? limit 1) is not null and "status" is not ? collate binary;
 -- 'paid', 'x', 'paid'
 
 -- by words
@@ -1235,9 +1339,7 @@ set "status" = ?
 where ("tenant" = ? and "id" = ?);
 -- 'x', 7, 5
 
--- =====================================================================================================================
--- Deletes
--- =====================================================================================================================
+-- ========== Deletes
 
 -- by filters
 -- orders: {"verb":"delete","filters":{"id":5}}
@@ -1279,7 +1381,8 @@ where "status" = ?;
 -- commit
 
 -- returning, with a member
--- orders: {"verb":"delete","filters":{"status":"new"},"returning":["id"],"include":{"customer":{"table":"customers","columns":["name"]}}}
+-- orders: {"verb":"delete","filters":{"status":"new"},"returning":["id"],"include":{"customer":{"table":"customers",
+--   "columns":["name"]}}}
 
 -- begin, repeatableRead
 
@@ -1304,7 +1407,8 @@ where "status" = ?;
 -- orders: {"verb":"delete","filters":{"$none":{"customers":{}}}}
 
 delete from "orders"
-where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) limit 1) is null;
+where (select 1 from "customers" as "t1" where likelihood("t1"."id" = "orders"."customer_id", 0.000001) limit 1) is
+  null;
 
 -- by words
 -- orders: {"verb":"delete","filters":{"$match":{"columns":["note"],"text":"one"}}}
@@ -1320,9 +1424,7 @@ delete from "orders"
 where ("tenant" = ? and "id" = ?);
 -- 7, 5
 
--- =====================================================================================================================
--- Odd names
--- =====================================================================================================================
+-- ========== Odd names
 
 -- every column
 -- t0: {"verb":"select","orderBy":[{"a.b":"ASC"},{"x as y":"DESC"}]}
@@ -1334,11 +1436,13 @@ limit ?;
 -- 100
 
 -- filters, and a page
--- t0: {"verb":"select","columns":["2","__proto__"],"filters":{"1":[1,2],"a.b":"x","__proto__":"y","x as y":{"$gt":1}},"orderBy":[{"x as y":"ASC"},{"2":"ASC"}],"after":{"2":1,"x as y":"1"}}
+-- t0: {"verb":"select","columns":["2","__proto__"],"filters":{"1":[1,2],"a.b":"x","__proto__":"y","x as y":{"$gt":1}},
+--   "orderBy":[{"x as y":"ASC"},{"2":"ASC"}],"after":{"2":1,"x as y":"1"}}
 
 select "2" as "v0", "__proto__" as "v1", "x as y" as "v2"
 from "t0"
-where ("1" in (?, ?) and "a.b" = ? and "__proto__" = ? and (typeof("x as y") in ('integer', 'real') and "x as y" > ?)) and ("x as y" >= ? and ("x as y" > ? or ("x as y" = ? and "2" > ?)))
+where ("1" in (?, ?) and "a.b" = ? and "__proto__" = ? and (typeof("x as y") in ('integer', 'real') and "x as y" > ?))
+  and ("x as y" >= ? and ("x as y" > ? or ("x as y" = ? and "2" > ?)))
 order by "t0"."x as y" asc, "t0"."2" asc
 limit ?;
 -- 1, 2, 'x', 'y', 1, 1, 1, 1, 1, 101
@@ -1350,7 +1454,8 @@ limit ?;
 
 select "2" as "v0"
 from "t0"
-where (select 1 from "t" as "t_1" where likelihood("t_1"."1" = "t0"."2", 0.000001) and "t_1"."1" = ? limit 1) is not null
+where (select 1 from "t" as "t_1" where likelihood("t_1"."1" = "t0"."2", 0.000001) and "t_1"."1" = ? limit 1) is not
+  null
 limit ?;
 -- 5, 100
 
@@ -1361,7 +1466,8 @@ from (select ? as "v0", "1" as "v1" from "t" where likelihood("1" = ?, 0.000001)
 -- commit
 
 -- related rows of the table t, and one row
--- t: {"verb":"select","columns":["id"],"filters":{"$none":{"t0":{"filters":{"a.b":"x"}}}},"include":{"one":{"table":"t0","columns":["a.b","1"]}}}
+-- t: {"verb":"select","columns":["id"],"filters":{"$none":{"t0":{"filters":{"a.b":"x"}}}},
+--   "include":{"one":{"table":"t0","columns":["a.b","1"]}}}
 
 select "t0"."id" as "v0", "t1"."2" as "v1", "t1"."a.b" as "v2", "t1"."1" as "v3"
 from "t" as "t0"
@@ -1373,7 +1479,9 @@ limit ?;
 -- groups
 -- t0: {"verb":"select","groupBy":["a.b","1"],"aggregates":{"x as y":{"$sum":"x as y"}},"having":{"x as y":{"$gt":1}}}
 
-select "t0"."a.b" as "v0", "t0"."1" as "v1", sum(case when abs("t0"."x as y" * 100.0) >= 9.2e18 then abs(-9223372036854775807 - 1 + ("t0"."x as y" is null)) else cast(round("t0"."x as y" * 100.0) as integer) end) filter (where typeof("t0"."x as y") in ('integer', 'real')) as "v2"
+select "t0"."a.b" as "v0", "t0"."1" as "v1", sum(case when abs("t0"."x as y" * 100.0) >= 9.2e18 then
+  abs(-9223372036854775807 - 1 + ("t0"."x as y" is null)) else cast(round("t0"."x as y" * 100.0) as integer) end) filter
+  (where typeof("t0"."x as y") in ('integer', 'real')) as "v2"
 from "t0"
 group by "t0"."a.b", "t0"."1"
 having "v2" > ?
@@ -1403,30 +1511,44 @@ values (?, ?);
 -- commit
 
 -- an upsert
--- t0: {"verb":"insert","data":{"1":8,"2":7,"x as y":5,"a.b":"d","__proto__":"p","\"`'":"q","t0":"t"},"onConflict":{"key":["2"]}}
+-- t0: {"verb":"insert","data":{"1":8,"2":7,"x as y":5,"a.b":"d","__proto__":"p","\"
+--   ":"q","t0":"t"},"onConflict":{"key":["2]}}
 
 insert into "t0" ("1", "2", "x as y", "a.b", "__proto__", """`'", "t0")
 values (?, ?, ?, ?, ?, ?, ?)
 on conflict ("2")
 do update
-set "1" = "excluded"."1", "x as y" = "excluded"."x as y", "a.b" = "excluded"."a.b", "__proto__" = "excluded"."__proto__", """`'" = "excluded"."""`'", "t0" = "excluded"."t0"
-where row_query_exists(null) and ("t0"."1" is not "excluded"."1" collate binary or "t0"."x as y" is not "excluded"."x as y" collate binary or "t0"."a.b" is not "excluded"."a.b" collate binary or "t0"."__proto__" is not "excluded"."__proto__" collate binary or "t0"."""`'" is not "excluded"."""`'" collate binary or "t0"."t0" is not "excluded"."t0" collate binary);
+set "1" = "excluded"."1", "x as y" = "excluded"."x as y", "a.b" = "excluded"."a.b", "__proto__" =
+  "excluded"."__proto__", """`'" = "excluded"."""`'", "t0" = "excluded"."t0"
+where row_query_exists(null) and ("t0"."1" is not "excluded"."1" collate binary or "t0"."x as y" is not
+  "excluded"."x as y" collate binary or "t0"."a.b" is not "excluded"."a.b" collate binary or "t0"."__proto__" is not
+  "excluded"."__proto__" collate binary or "t0"."""`'" is not "excluded"."""`'" collate binary or "t0"."t0" is not
+  "excluded"."t0" collate binary);
 -- 8, 7, 5, 'd', 'p', 'q', 't'
 
 -- an update
 -- t0: {"verb":"update","data":{"1":{"$inc":1},"a.b":"c","__proto__":"p","x as y":3},"filters":{"2":1}}
 
 update "t0"
-set "a.b" = ?, "__proto__" = ?, "x as y" = ?, "1" = case when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end
-where "2" = ? and ("a.b" is not ? collate binary or "__proto__" is not ? collate binary or "x as y" is not ? collate binary or "1" is not case when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end collate binary);
+set "a.b" = ?, "__proto__" = ?, "x as y" = ?, "1" = case when "t0"."1" is null then null when typeof("t0"."1") in
+  ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1,
+  length("t0"."1"))) end
+where "2" = ? and ("a.b" is not ? collate binary or "__proto__" is not ? collate binary or "x as y" is not ? collate
+  binary or "1" is not case when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" +
+  ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end collate binary);
 -- 'c', 'p', 3, 1, 1, 1, 'c', 'p', 3, 1, 1
 
 -- an update by related rows
 -- t0: {"verb":"update","data":{"1":{"$inc":1},"a.b":"c","__proto__":"p","x as y":3},"filters":{"$some":{"t":{}}}}
 
 update "t0"
-set "a.b" = ?, "__proto__" = ?, "x as y" = ?, "1" = case when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end
-where (select 1 from "t" as "t_1" where likelihood("t_1"."1" = "t0"."2", 0.000001) limit 1) is not null and ("a.b" is not ? collate binary or "__proto__" is not ? collate binary or "x as y" is not ? collate binary or "1" is not case when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end collate binary);
+set "a.b" = ?, "__proto__" = ?, "x as y" = ?, "1" = case when "t0"."1" is null then null when typeof("t0"."1") in
+  ('integer') and typeof("t0"."1" + ?) = 'integer' then "t0"."1" + ? else abs(min(-9223372036854775807 - 1,
+  length("t0"."1"))) end
+where (select 1 from "t" as "t_1" where likelihood("t_1"."1" = "t0"."2", 0.000001) limit 1) is not null and ("a.b" is
+  not ? collate binary or "__proto__" is not ? collate binary or "x as y" is not ? collate binary or "1" is not case
+  when "t0"."1" is null then null when typeof("t0"."1") in ('integer') and typeof("t0"."1" + ?) = 'integer' then
+  "t0"."1" + ? else abs(min(-9223372036854775807 - 1, length("t0"."1"))) end collate binary);
 -- 'c', 'p', 3, 1, 1, 'c', 'p', 3, 1, 1
 
 -- an update of many rows by their keys
