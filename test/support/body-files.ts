@@ -22,9 +22,9 @@ import { planText } from './plan-text.ts'
 import { LIMITS } from './sql.ts'
 
 export const FOLDER = join(import.meta.dirname, '../plan/bodies')
-const DEFAULTS = { ...LIMITS, include: { levels: 3, members: 10 } }
+export const DEFAULTS = { ...LIMITS, include: { levels: 3, members: 10 } }
 
-interface Settings { readonly grant: Grant, readonly limits: PlanLimits & typeof DEFAULTS }
+export interface Settings { readonly grant: Grant, readonly limits: PlanLimits & typeof DEFAULTS }
 
 function planOf (catalog: Catalog, verb: string, table: string, text: string, { grant, limits }: Settings): string {
   const whole = verb === 'body' ? text : text.replace('{', `{"verb":"${verb}"${text === '{}' ? '' : ','}`)
@@ -38,7 +38,8 @@ function planOf (catalog: Catalog, verb: string, table: string, text: string, { 
   return planText(createPlan(body as Body, source, limits))
 }
 
-function outcomeOf (errors: ShownErrors, ...args: Parameters<typeof planOf>): string {
+/** The plan of a body without its verb, or how it is refused. */
+export function outcomeOf (errors: ShownErrors, ...args: Parameters<typeof planOf>): string {
   try {
     return planOf(...args)
   } catch (error) {
@@ -54,7 +55,7 @@ function outcomesOf (errors: ShownErrors, outcomes: ReadonlyMap<ServerName, stri
     `${byOutcome.size === 1 ? '' : `${servers.join(', ')}: `}${errors.show(outcome)}`)
 }
 
-const everything = createGrant('test', { permissions: [...VERBS] })
+export const everything = createGrant('test', { permissions: [...VERBS] })
 
 export interface Section { readonly name: string, readonly found: string, readonly expected: string }
 
