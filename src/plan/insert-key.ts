@@ -29,12 +29,12 @@ const isGiven = (key: readonly Column[], rows: readonly PlannedRow[]): boolean =
 export function withInsertKey (plan: InsertPlan): InsertPlan {
   const { table, rows, conflict } = plan
   const key = conflict === undefined ? findInsertKey(table, rows) : findConflictKey(conflict, rows)
-  const number = conflict === undefined ? undefined : findNumber(table, conflict, rows)
+  const numberColumn = conflict === undefined ? undefined : findNumberColumn(table, conflict, rows)
   const { altersNew, altersChanged } = factsOf(table)
   // a trigger may give the row another key
   const mayMove = conflict !== undefined && (altersNew || altersChanged)
-  if (key !== undefined && (number === undefined || !mayMove)) return Object.freeze({ ...plan, key })
-  if (number !== undefined) return Object.freeze({ ...plan, isFoundByNumber: true as const, key: [number] })
+  if (key !== undefined && (numberColumn === undefined || !mayMove)) return Object.freeze({ ...plan, key })
+  if (numberColumn !== undefined) return Object.freeze({ ...plan, isFoundByNumber: true as const, key: [numberColumn] })
   const message =
     conflict === undefined
       ? `table "${table.name}" has no unique key whose values are known: send the values of one, or leave out ` +
@@ -55,7 +55,7 @@ export const keepsKey = ({ key, set }: Conflict): boolean =>
  * The column whose number is known for each row of an upsert, also for rows that exist; undefined if the request writes
  * it. On SQLite the number of a row that exists is read by the named key.
  */
-function findNumber (
+function findNumberColumn (
   table: Table,
   { key, set }: Conflict,
   rows: readonly PlannedRow[]

@@ -71,6 +71,7 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
   // a list whose rows are told by their numbers has a statement for each
   const reported = isList && plan.isFoundByNumber !== true ? undefined : upserts[0]?.reported
   const { namesKey, hasDefault } = traitsOf(table)
+  // ON DUPLICATE KEY UPDATE can refer only to columns that the insert names
   const others = new Set(namesKey ? [] : [...key, ...written].filter((column) => !columns.includes(column)))
   // an insert without columns has no conflict clause
   if (!hasDefault && columns.length === 0) others.add(findDefaulted(table) as Column)

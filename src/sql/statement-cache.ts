@@ -221,15 +221,14 @@ export function findTemplate<P extends { readonly table: Table }> (
   { counts, key, engine }: { readonly counts: StatementCounts, readonly key: string, readonly engine: Engine },
   build: (plan: P, engine: Engine) => Template
 ): Template {
-  const { granted } = plan.table
-  const table = granted?.shape ?? plan.table
+  const table = statementTable(plan.table)
   const cached = statementCache.get(table, key)
   counts[cached === undefined ? 'built' : 'cached']++
   if (cached !== undefined) return cached
   const built = build(new Walk(true).visit(plan) as P, engine)
   const isInOrder = built.slots.every((slot, index) => slot instanceof Slot && slot.index === index)
   const template = { ...built, isInOrder }
-  if (template.sql.length <= MAX_LENGTH + roomOfRules(granted)) statementCache.set(table, key, template)
+  if (template.sql.length <= MAX_LENGTH + roomOfRules(plan.table.granted)) statementCache.set(table, key, template)
   return template
 }
 
@@ -340,8 +339,8 @@ const NUMBERS = {
 } as const
 
 /** `table`: of the statements beside it, for messages. */
-export function compileNumber (number: keyof typeof NUMBERS, table: Table): Statement {
-  const sql = NUMBERS[number]
+export function compileNumber (name: keyof typeof NUMBERS, table: Table): Statement {
+  const sql = NUMBERS[name]
   return {
     verb: 'select',
     table: statementTable(table),

@@ -1,6 +1,7 @@
 /** How the rows of a write are written is decided once for each form of a request, and documented. */
 import t from 'tap'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createDocument, FILE } from '../../build/writes-doc.ts'
 import type { Body } from '../../schemas/body.ts'
 import { alone, type Table } from '../../src/catalog/catalog.ts'
@@ -26,6 +27,19 @@ const planOf = (table: Table, data: object, set?: object): InsertPlan =>
 
 t.test('the document of the writes is what npm run docs writes', async (t) => {
   t.equal(createDocument(), readFileSync(FILE, 'utf8'), 'after a change of a decision: npm run docs')
+})
+
+t.test('the document says where it is done: the files that it names have the names beside them', async (t) => {
+  const [, section = ''] = /^## Where is it done\?\n\n([^]*?)\n\n/m.exec(readFileSync(FILE, 'utf8')) ?? []
+  const missing = section.split('\n').flatMap((line) => {
+    const names = Array.from(line.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
+    const files = names.filter((name) => name.endsWith('.ts'))
+    const text = files.map((path) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')).join('\n')
+    const words = names.filter((name) => !name.includes('/')).flatMap((name) => name.match(/\w+/g) ?? [])
+    return words.filter((word) => !new RegExp(`\\b${word}\\b`).test(text))
+  })
+  t.same(missing, [])
+  t.ok(section.split('\n').length >= 5)
 })
 
 t.test('requests of one form share the decision, whatever their values; a NULL is asked for each row', async (t) => {
