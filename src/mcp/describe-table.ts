@@ -1,7 +1,7 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { DEFAULT_LIMIT, MAX_COLUMNS, MAX_LIMIT } from '../../schemas/limits.ts'
 import { closed } from '../../schemas/server-settings.ts'
-import { type Access, getAccess, getDatabase, unseenTable } from '../access/authorize.ts'
+import { type Access, getAccess, getDatabase, getSeen, unseenTable } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
@@ -133,8 +133,8 @@ export function createDescribeTable (options: ToolOptions): Tool {
 }
 
 /**
- * @throws INVALID_BODY, DATABASE_NOT_FOUND, TABLE_NOT_FOUND, COLUMN_NOT_FOUND, RESULT_TOO_LARGE; DATABASE_UNAVAILABLE
- * until the catalog has been read
+ * @throws INVALID_BODY, DATABASE_NOT_FOUND, TABLE_NOT_FOUND, BROKEN_DEFINITION, COLUMN_NOT_FOUND, RESULT_TOO_LARGE;
+ * DATABASE_UNAVAILABLE until the catalog has been read
  */
 async function describe (options: ToolOptions, grant: Grant, args: Arguments): Promise<string> {
   const { columns, ...path } = readArguments(args, DESCRIBE_ARGUMENTS)
@@ -157,7 +157,11 @@ function describeTable (
 ): object {
   const { grant, database: { name: database }, tableName } = access
   const visible = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
-  if (visible === undefined) throw unseenTable({ grant, database, catalog }, tableName)
+  if (visible === undefined) {
+    const seen = { grant, database, catalog }
+    getSeen(seen, tableName) // throws if its definition is broken
+    throw unseenTable(seen, tableName)
+  }
   const { table, verbs } = visible
   const { name, kind, comment, primaryKey, uniqueKeys } = table
   const [inserted, updated] = (['insert', 'update'] as const).map((verb) =>

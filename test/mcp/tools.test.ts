@@ -19,10 +19,11 @@ import { listen, request } from '../support/wire.ts'
 const { mysql, sqlite } = shop as { mysql: string[], sqlite: string[] }
 const big = 'create table big (id bigint not null primary key, total decimal(15,5) not null, doc json null)'
 const texts = 'create table texts (id int not null primary key, body longtext not null, note varchar(10) null)'
+const broken = ['create table gone (id int)', 'create view broken as select id from gone', 'drop table gone']
 const schema: Schema = {
-  sqlite: [...sqlite, big, texts.replace('longtext', 'text')],
+  sqlite: [...sqlite, big, texts.replace('longtext', 'text'), ...broken],
   mysql: [
-    ...mysql, big, texts, 'create table hidden_parents (id int not null primary key)',
+    ...mysql, big, texts, ...broken, 'create table hidden_parents (id int not null primary key)',
     'create view slow as select id, sleep(20) as slept from customers'
   ]
 }
@@ -224,6 +225,7 @@ await onEachEngine(t, 'tools', settings, async (t, service) => {
       ['list_tables', { tables: 5 }, 'INVALID_BODY', '/tables'],
       ['describe_table', {}, 'INVALID_BODY', '/database'],
       ['describe_table', inShop('nope'), 'TABLE_NOT_FOUND'],
+      ['describe_table', inShop('broken'), 'BROKEN_DEFINITION'],
       ['describe_table', inShop('orders', { columns: [] }), 'INVALID_BODY', '/columns'],
       ['describe_table', inShop('orders', { columns: ['nope'] }), 'COLUMN_NOT_FOUND', '/columns/0'],
       ['describe_table', inShop('orders', { columns: ['id', 'note', 'id'] }), 'INVALID_BODY', '/columns']
