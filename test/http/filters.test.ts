@@ -263,6 +263,50 @@ await test('a pattern matches the same texts in character sets in which a backsl
   }
 })
 
+const LINES = ['Bell', 'Bell\nof brass', 'Bell\tbig', 'Bell\u0001', 'Bell ', 'Bell, old', 'Bellow', 'Bel', 'bell', 'z']
+const LITERALS = LINES.map((text) => `'${text}'`)
+const lines = (engine: EngineName): string[] => engine === 'sqlite'
+  ? [
+      'create table headings (id integer primary key, bytes varchar(20), part text, latin varchar(20))',
+      'create index bytes on headings (bytes)',
+      ...LITERALS.map((text, id) => `insert into headings values (${id}, ${text}, ${text}, ${text})`)
+    ]
+  : [
+      'create table headings (id int not null primary key, bytes varchar(20) collate utf8mb4_bin, part text collate ' +
+      'utf8mb4_bin, latin varchar(20) character set latin1 collate latin1_bin, key (bytes), key (part(6)), key ' +
+      '(latin)) default charset=utf8mb4',
+      ...LITERALS.map((text, id) => `insert into headings values (${id}, ${text}, ${text}, ${text})`),
+      `insert into headings (id, bytes, part, latin) select n, 'm', 'm', 'm' from (${
+        Array.from({ length: 60 }, (_, index) => `select ${100 + index} as n`).join(' union all ')}) as others`,
+      'analyze table headings'
+    ]
+
+await onEachEngine(t, '$startsWith finds, in an index of a collation that compares codes and pads with spaces, also ' +
+  'texts that go on with a character less than the space', { schema: lines }, async (t, { post, operate }) => {
+  const begins = LINES.flatMap((text, id) => text.startsWith('Bell') ? [id] : [])
+  const found = async (filters: object): Promise<unknown> => {
+    const { json } = await post('headings', { verb: 'select', columns: ['id'], orderBy: 'id', filters })
+    return json.data?.rows.map(({ id }: { id: number }) => id)
+  }
+  for (const name of ['bytes', 'part', 'latin']) {
+    t.same(await found({ [name]: { $startsWith: 'Bell' } }), begins, name)
+    t.same(await found({ $not: { [name]: { $startsWith: 'Bel' } }, id: { $lt: 100 } }), [8, 9], name)
+    t.same(await found({ [name]: { $startsWith: 'Bell\n' } }), [1], name)
+    t.same(await found({ [name]: { $startsWith: 'bell', $case: 'ignore' } }), [...begins, 8], name)
+    const { json } = await operate([
+      { table: 'headings', verb: 'select', columns: [name], filters: { id: 0 } },
+      {
+        table: 'headings',
+        verb: 'select',
+        columns: ['id'],
+        orderBy: 'id',
+        filters: { [name]: { $startsWith: { $ref: `/0/rows/0/${name}` } } }
+      }
+    ])
+    t.same(json.data?.results[1].rows.map(({ id }: { id: number }) => id), begins, `${name} by a reference`)
+  }
+})
+
 const streets = (engine: EngineName): string[] => engine === 'sqlite'
   ? [
       'create table streets (id integer primary key, name varchar(6) not null, bare varchar(6), mark blob, ' +

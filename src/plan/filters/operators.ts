@@ -49,7 +49,7 @@ const planners: Readonly<Record<OperatorName, (operand: Operand) => Condition>> 
   $between: planBetween,
   $like: (operand) => planLike(operand, toPattern, false),
   $nlike: (operand) => planLike(operand, toPattern, true),
-  $startsWith: (operand) => planLike(operand, (text) => escapePattern(text) + '%', false),
+  $startsWith: planStartsWith,
   $contains: (operand) => planLike(operand, (text) => '%' + escapePattern(text) + '%', false),
   $null: planNullOperator,
   $has: planHas,
@@ -196,6 +196,24 @@ function planLike (
     return convert(text)
   })
   return { kind: 'like', column, negated, pattern }
+}
+
+/** Collations of MySQL and MariaDB that compare codes and pad with spaces, such as utf8mb4_bin. */
+const PADDED_CODES = /(?<!_nopad|_0900)_bin$/
+
+/**
+ * In an index of such a collation, the servers look for the texts that begin with X from X on, and texts in which a
+ * character less than the space follows, such as a line feed, are before X. All texts from X and U+0000 to X are such.
+ */
+function planStartsWith (operand: Operand): Condition {
+  const like = planLike(operand, (text) => escapePattern(text) + '%', false)
+  const { column, value, path } = operand
+  if (!PADDED_CODES.test(column.collation ?? '')) return like
+  const bound = (end: string) => readValue(column, value, path, (given) => readString(given) + end)
+  return combine('or', [like, combine('and', [
+    { kind: 'compare', column, operator: '>=', parameter: bound('\0') },
+    { kind: 'compare', column, operator: '<', parameter: bound('') }
+  ])])
 }
 
 function planHas (operand: Operand): Condition {
