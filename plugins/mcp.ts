@@ -14,21 +14,18 @@ import { shownId } from './response-headers.ts'
 import type {} from './auth.ts' // declares the URL of the metadata
 import type {} from './telemetry.ts' // declares request.rowQueryRecord
 
-export interface McpPluginOptions extends InProcess {
-  readonly named: NamedRequests | undefined
-  readonly settings: McpSettings
-  /** The issuers of accepted JWTs. */
-  readonly issuers: readonly string[]
-  /** The origins of pages that CORS allows. */
-  readonly origins: readonly string[]
-}
-
 const JSON_TYPE = 'application/json; charset=utf-8'
 const INVALID_JSON = invalidJson('').code
 
 export default fp(
-  async function mcp (app: FastifyInstance, options: McpPluginOptions) {
-    const { databases, limits, named, settings, issuers, origins } = options
+  async function mcp (app: FastifyInstance, { databases, limits, named, settings, issuers, origins }: InProcess & {
+    readonly named: NamedRequests | undefined
+    readonly settings: McpSettings
+    /** The issuers of accepted JWTs. */
+    readonly issuers: readonly string[]
+    /** The origins of pages that CORS allows. */
+    readonly origins: readonly string[]
+  }) {
     const url = `/${MCP_PATH}`
     const serve = createServeMessage(
       await loadSdk(() => import('@modelcontextprotocol/server')),

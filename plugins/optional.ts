@@ -14,18 +14,16 @@ import type { Collector } from '../src/telemetry/record.ts'
 import type { RateLimit } from './auth.ts'
 import telemetry from './telemetry.ts'
 
-export interface OptionalOptions {
-  readonly settings: Settings
-  readonly collectors: readonly Collector[]
-  readonly described: DocumentsOptions
-  readonly named: NamedRequests | undefined
-}
-
 /** Browsers send them to the tools. */
 const MCP_HEADERS = ['mcp-protocol-version', 'mcp-method', 'mcp-name']
 
 export default fp(
-  async function optional (app: FastifyInstance, { settings, collectors, described, named }: OptionalOptions) {
+  async function optional (app: FastifyInstance, { settings, collectors, described, named }: {
+    readonly settings: Settings
+    readonly collectors: readonly Collector[]
+    readonly described: DocumentsOptions
+    readonly named: NamedRequests | undefined
+  }) {
     const { cors, docs, jwt, limits, mcp, openapi, rateLimit, serverTiming } = settings
     const { databases } = described
     const isPublic = openapi === 'public'

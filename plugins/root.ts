@@ -3,7 +3,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { databaseUnavailable } from '../src/errors.ts'
 
-export interface RootOptions {
+const FOUND = 302
+
+/**
+ * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a
+ * version, by which attackers look for known bugs. It redirects a browser to the page if there is one; in the demo with
+ * the token in the fragment of the address, which browsers do not send and logs do not contain.
+ */
+export const root = fp(async function root (app: FastifyInstance, { prefix, docs, openapi, demoToken }: {
   /** The prefix of the routes for rows. */
   readonly prefix: string
   readonly docs: boolean
@@ -13,16 +20,7 @@ export interface RootOptions {
    * with it.
    */
   readonly demoToken?: string | undefined
-}
-
-const FOUND = 302
-
-/**
- * `GET /` names the service and the addresses of its descriptions. It needs no token, and shows neither databases nor a
- * version, by which attackers look for known bugs. It redirects a browser to the page if there is one; in the demo with
- * the token in the fragment of the address, which browsers do not send and logs do not contain.
- */
-export const root = fp(async function root (app: FastifyInstance, { prefix, docs, openapi, demoToken }: RootOptions) {
+}) {
   const text = JSON.stringify({
     name: 'row-query',
     links: {
@@ -60,17 +58,15 @@ function isFromHere ({ raw: { socket, headers } }: FastifyRequest): boolean {
 
 const { statusCode: UNAVAILABLE } = databaseUnavailable()
 
-export interface HealthOptions {
-  readonly isReady: () => Promise<boolean>
-  /** What the server of each database says about itself. */
-  readonly servers: () => ReadonlyMap<string, object | undefined>
-}
-
 /**
  * `GET /health/live` and `GET /health/ready`, for orchestrators and load balancers. They need no token and reveal no
  * details, except to this machine the servers of the databases and what those ignore.
  */
-export const health = fp(async (app: FastifyInstance, { isReady, servers }: HealthOptions) => {
+export const health = fp(async (app: FastifyInstance, { isReady, servers }: {
+  readonly isReady: () => Promise<boolean>
+  /** What the server of each database says about itself. */
+  readonly servers: () => ReadonlyMap<string, object | undefined>
+}) => {
   const textFor = (request: FastifyRequest): string => {
     const reached = isFromHere(request) ? [...servers()].filter(([, server]) => server !== undefined) : []
     return JSON.stringify({ status: 'ok', ...(reached.length > 0 && { databases: Object.fromEntries(reached) }) })

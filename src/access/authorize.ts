@@ -122,7 +122,7 @@ interface Seen {
 }
 
 /** The tables of one reading of the catalog as a grant sees them. */
-export class SeenTables implements TableSource {
+class SeenTables implements TableSource {
   readonly #seen: Seen
   readonly table: Table
 

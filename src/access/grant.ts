@@ -87,14 +87,14 @@ export interface TableGrantOptions {
   readonly rows?: Readonly<Record<string, RuleOptions>>
 }
 
-/** Within a source, names are unique. */
-export type GrantKind = 'token' | 'role' | 'app'
-
-/** @throws Error for a rule that cannot be used; the message begins with its path */
+/**
+ * `kind`: the source of the grant, within which names are unique. @throws Error for a rule that cannot be used; the
+ * message begins with its path
+ */
 export function createGrant (
   name: string,
   { permissions, requests, databases = permissions === undefined ? {} : '*', claims = {} }: GrantOptions,
-  kind: GrantKind = 'token'
+  kind: 'token' | 'role' | 'app' = 'token'
 ): Grant {
   const granted = new Set(permissions)
   return {

@@ -164,21 +164,19 @@ export function failImport (socket: object, error: ServiceError): boolean {
   return importing.has(socket)
 }
 
-export interface ImportSettings {
-  /** The response is that to an earlier request. */
-  readonly onReplay: () => void
-  readonly access: Access
-  readonly limits: RequestLimits
-  readonly bodyTimeout: number
-  /** Converts an error of a stream that a hook of the host app has put in place of the body. */
-  readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
-}
-
 /** The body of the response. */
 export async function handleImport (
   request: FastifyRequest,
   reply: FastifyReply,
-  { onReplay, toRefusal, ...settings }: ImportSettings
+  { onReplay, toRefusal, ...settings }: {
+    /** The response is that to an earlier request. */
+    readonly onReplay: () => void
+    readonly access: Access
+    readonly limits: RequestLimits
+    readonly bodyTimeout: number
+    /** Converts an error of a stream that a hook of the host app has put in place of the body. */
+    readonly toRefusal: (error: FastifyError, reply: FastifyReply) => ServiceError
+  }
 ): Promise<string | Buffer> {
   const { raw } = request
   const record = request.rowQueryRecord ??= new RequestRecord(false, false)

@@ -34,10 +34,8 @@ type GivenData<D, X> = [D] extends [never] ? never : { readonly [K in keyof D]: 
 type FieldOf<B, K extends string> = K extends keyof B ? B[K] : undefined
 
 /** The fields of any select that do not depend on each other. `X`: an additional type of operands. */
-interface AnySelect<Tables, T extends Name<Tables>, X = never> extends PageFields<Tables[T]> {
-  readonly filters?: Filters<Tables[T], X>
-  readonly columns?: ReadonlyArray<keyof Tables[T] & string>
-  readonly limit?: number
+interface AnySelect<Tables, T extends Name<Tables>, X = never>
+  extends PageFields<Tables[T]>, Pick<RowsFields<Tables, T, unknown, X>, 'filters' | 'columns' | 'limit'> {
   readonly orderBy?: AnyOrder<string>
   readonly include?: AnyMembers<Tables>
   readonly groupBy?: ReadonlyArray<(keyof Tables[T] & string) | Part<Tables[T], AnyMemberColumn>>

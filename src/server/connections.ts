@@ -294,7 +294,7 @@ function respondToError (error: ParserError, socket: ServerSocket): void {
  * Refuses the method CONNECT. Handles the event `connect` of Node's server, for which Node removes its own listeners
  * from the socket; without a handler, Node closes the connection without a response.
  */
-export function respondToConnect ({ method }: IncomingMessage, socket: ServerSocket): void {
+function respondToConnect ({ method }: IncomingMessage, socket: ServerSocket): void {
   socket.on('error', () => {}) // the connection is closed anyway
   if (closesAfterRunning(socket)) return
   refuse(socket, { refusal: methodNotAllowed(method as string, 'POST or QUERY'), lines: 'allow: POST, QUERY\r\n' })
