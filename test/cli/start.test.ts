@@ -3,13 +3,11 @@
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { createGrant } from '../../src/access/grant.ts'
 import { demoBanner, describeFirstContact } from '../../src/cli/serve.ts'
 import { garbageFlags } from '../../src/cli/start-server.ts'
-import { requestReload } from '../../src/cli/signals.ts'
 import { DEMO_REQUESTS } from '../../src/config/demo-requests.ts'
 import { silenceSqliteWarning } from '../../src/cli/commands.ts'
 import { WorkerMetrics } from '../../src/cli/workers/worker-metrics.ts'
@@ -17,8 +15,7 @@ import { nextPause } from '../../src/cli/workers/workers.ts'
 import { readDocument } from '../support/markdown.ts'
 import { runInProcess } from '../support/command.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
-import { startService, TOKEN } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { TOKEN } from '../support/service.ts'
 
 const at = { address: 'http://[::1]:81', prefix: '/rows', docs: false }
 const everything = createGrant('me', { permissions: ['select'] })
@@ -211,138 +208,7 @@ t.test('a worker that does not reply counts with its previous metrics, and concu
   )
 })
 
-// serve, in this process, without its log: pino would write that past `process.stdout`
-
-interface Served {
-  readonly stdout: string
-  readonly stderr: string
-  readonly address: string
-  /**
-   * Gives an event to the listeners that the program has added, and waits for the end of the process, which it does not
-   * reach. Resolves with its exit code.
-   */
-  end (event?: 'SIGTERM' | 'SIGINT' | 'uncaughtException', value?: unknown): Promise<unknown>
-}
-
-/** Runs `serve` until it listens. */
-async function serve (t: Test, { config = {}, args = [], env = { API_TOKEN: TOKEN } }: {
-  config?: Record<string, unknown>, args?: string[], env?: Record<string, string>
-}): Promise<Served> {
-  const before = new Map(process.eventNames().map((name) => [name, process.listeners(name as 'SIGTERM')]))
-  const added = (name: string | symbol): Function[] =>
-    process.listeners(name as 'SIGTERM').filter((each) => before.get(name)?.includes(each) !== true)
-  t.teardown(() => {
-    for (const name of process.eventNames()) for (const each of added(name)) process.off(name, each as () => void)
-  })
-  // the timer of a shutdown keeps the process
-  const file = { port: 0, logLevel: 'silent', shutdown: { timeout: 500 }, ...config }
-  const cwd = t.testdir({ 'row-query.json': JSON.stringify(file) })
-  const database = new DatabaseSync(`${cwd}/shop.db`)
-  database.exec('create table people (id integer primary key)')
-  database.close()
-  const { code, stdout, stderr } = await runInProcess(t, ['serve', '--config', 'row-query.json', ...args], {
-    cwd, env: { DATABASE_URL: `sqlite:${cwd}/shop.db`, ...env }
-  })
-  t.equal(code, 0)
-  const { promise: ended, resolve } = Promise.withResolvers<unknown>()
-  t.intercept(process, 'exit', { value: resolve })
-  return {
-    stdout,
-    stderr,
-    address: /http:\/\/[\d.]+:\d+/.exec(stdout)?.[0] ?? '',
-    end: async (event = 'SIGTERM', value = event) => {
-      const listeners = added(event)
-      if (listeners.length === 0) throw new Error(`nothing listens to ${event}`)
-      for (const each of listeners) each(value)
-      return await ended
-    }
-  }
-}
-
-async function ask (address: string, path: string, body: object = { verb: 'select' }): Promise<number> {
-  const response = await fetch(address + path, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify(body)
-  })
-  await response.arrayBuffer()
-  return response.status
-}
-
-t.test('a server answers under the address that it prints, and a signal ends it with 0', async (t) => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    await t.test(signal, async (t) => {
-      const server = await serve(t as Test, {})
-      t.match(server.stdout, `address  ${server.address}/api/shop/{people}\n`)
-      t.equal(server.stderr, '')
-      t.equal(await ask(server.address, '/api/shop/people'), 200)
-      t.equal(await server.end(signal), 0)
-      await t.rejects(ask(server.address, '/api/shop/people'), 'nothing listens any more')
-    })
-  }
-})
-
-t.test('flags override the environment, which overrides the file', async (t) => {
-  const server = await serve(t as Test, {
-    config: { port: 1, prefix: '/file' },
-    args: ['--host', '127.0.0.1', '--port', '0'],
-    env: { API_TOKEN: TOKEN, HOST: 'not-used.invalid', PORT: '2', PATH_PREFIX: '/rows' }
-  })
-  t.equal(await ask(server.address, '/rows/shop/people'), 200)
-  t.equal(await server.end(), 0)
-})
-
-t.test('a server without a token says how to make one', async (t) => {
-  const server = await serve(t as Test, { env: {} })
-  t.match(server.stderr, /^row-query: no token is configured, so all requests are refused\.$/m)
-  t.match(server.stderr, /^row-query: Set API_TOKEN, or .*row-query token --name me/m)
-  t.equal(await ask(server.address, '/api/shop/people'), 401)
-  t.equal(await server.end(), 0)
-})
-
-t.test('with the log format json, nothing but JSON is printed', async (t) => {
-  const server = await serve(t as Test, { env: {}, args: ['--log-format', 'json'] })
-  t.same([server.stdout, server.stderr], ['', ''])
-  t.equal(await server.end(), 0)
-})
-
-t.test('a server that is ending is not ready, still answers, and closes each connection with its answer', async (t) => {
-  const { server: { app, drain }, post } = await startService(t as Test, 'sqlite::memory:', {
-    database: { setup: ['create table people (id integer primary key)'] }
-  })
-  const ready = async (): Promise<number> => (await app.inject('/health/ready')).statusCode
-  t.same([await ready(), (await post('people', { verb: 'select' })).headers['connection']], [200, 'keep-alive'])
-  await drain.start(0)
-  t.equal(await ready(), 503)
-  t.equal((await app.inject('/health/live')).statusCode, 200)
-  t.match(await post('people', { verb: 'select' }), { status: 200, headers: { connection: 'close' } })
-})
-
-t.test('requests that still run at the timeout of the shutdown make the exit code 1', async (t) => {
-  const server = await serve(t as Test, { config: { shutdown: { timeout: 50 } } })
-  const lock = new DatabaseSync(`${t.testdirName}/shop.db`)
-  lock.exec('begin immediate')
-  const answer = ask(server.address, '/api/shop/people', { verb: 'insert', data: {} })
-  await until('it runs', async () => (await (await fetch(`${server.address}/health/live`)).text()) !== '')
-  t.equal(await server.end(), 1)
-  lock.exec('rollback')
-  lock.close()
-  t.equal(await answer, 200)
-})
-
-t.test('an uncaught error makes the exit code 1', async (t) => {
-  t.equal(await (await serve(t as Test, {})).end('uncaughtException', new Error('out of the blue')), 1)
-})
-
-t.test('SIGHUP reads the catalog again', async (t) => {
-  const server = await serve(t as Test, {})
-  const database = new DatabaseSync(`${t.testdirName}/shop.db`)
-  database.exec('create table later (id integer primary key)')
-  database.close()
-  requestReload()
-  await until('the table is there', async () => await ask(server.address, '/api/shop/later') === 200)
-  t.equal(await server.end(), 0)
-})
+// addresses
 
 t.test('a port that is in use, and a host that is not one of this machine, are refused in one line', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')

@@ -3,19 +3,19 @@ import t from 'tap'
 import type { Body } from '../../schemas/body.ts'
 import { createGrant } from '../../src/access/grant.ts'
 import { findGrantedTable } from '../../src/access/granted-table.ts'
-import { alone, type Catalog, createCatalog, type Table, type TableSource } from '../../src/catalog/catalog.ts'
+import { alone, type Table, type TableSource } from '../../src/catalog/catalog.ts'
 import { bind } from '../../src/plan/bind.ts'
 import { Holes, StandIn, type StandIns } from '../../src/plan/holes.ts'
 import type { InsertPlan, SelectPlan } from '../../src/plan/plan.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { countOutcomes } from '../fuzz/holes.ts'
 import { describeTables, schema } from '../fuzz/tables.ts'
+import { describedCatalog } from '../support/described-tables.ts'
 import { planWithHoles, requireSame } from '../support/holes.ts'
 import '../support/seed.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine } from '../support/service.ts'
 import { LIMITS } from '../support/sql.ts'
-import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 await onEachEngine(t, 'a plan with holes that is bound equals the plan with the values, and binding refuses ' +
   'what planning refuses', { schema, only: await anyEngine(t) }, async (t, service) => {
@@ -24,32 +24,17 @@ await onEachEngine(t, 'a plan with holes that is bound equals the plan with the 
   t.ok((outcomes.get('bound') ?? 0) > 100 && (outcomes.get('refused') ?? 0) > 20)
 })
 
-const notNull = { nullable: false, optional: false }
-const key = { name: 'PRIMARY', columns: ['id'] }
-const index = {
-  name: 'PRIMARY', unique: true, ordered: true, parts: [{ column: 'id', descending: false, prefix: false }]
-}
-const customers = tableOf({
-  name: 'customers',
-  columns: [mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull)],
-  primaryKey: ['id'],
-  uniqueKeys: [key],
-  indexes: [index]
-})
-const orders = tableOf({
-  name: 'orders',
-  columns: [
-    mysqlColumn('id', 'int', notNull), mysqlColumn('tenant', 'int', notNull), mysqlColumn('status', 'varchar(20)'),
-    mysqlColumn('customer', 'int'), mysqlColumn('flags', "set('a','b','c')"), mysqlColumn('doc', 'json')
-  ],
-  primaryKey: ['id'],
-  uniqueKeys: [key],
-  indexes: [index],
-  foreignKeys: [{ name: 'of_customer', columns: ['customer'], referencedTable: 'customers', referencedColumns: ['id'] }]
-})
-const catalog: Catalog = createCatalog(
-  [customers, orders].map(({ columnList, ...facts }) => ({ ...facts, columns: columnList })) as never, 0
-)
+const catalog = describedCatalog(`
+table customers
+  id int primary key
+  tenant int not null
+table orders
+  id int primary key
+  tenant int not null
+  status varchar(20)
+  customer int references customers (id)
+  flags set('a','b','c')
+  doc json`, 'mysql')
 const see = (name: string): Table => catalog.tables.get(name) as Table
 const all: TableSource = { table: see('orders'), see }
 const limits = { ...LIMITS, include: { levels: 3, members: 10 } }

@@ -101,9 +101,10 @@ function insertLines (plan: InsertPlan): Array<string | false> {
   ]
 }
 
-const checkText = ({ key, lookups }: ForeignKeyCheck): string =>
-  `${key.name}: ` +
-  lookups.map(({ condition, isOwn }) => `${conditionText(condition)}${isOwn ? ' or own' : ''}`).join('; ')
+const checkText = ({ key, lookups, all }: ForeignKeyCheck): string => {
+  const texts = lookups.map(({ condition, isOwn }) => `${conditionText(condition)}${isOwn ? ' or own' : ''}`)
+  return `${key.name}: ${texts.join('; ')}${all === undefined ? '' : `, at once ${conditionText(all)}`}`
+}
 
 function linesOf (plan: Plan): Array<string | false> {
   switch (plan.verb) {
