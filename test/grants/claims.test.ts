@@ -7,6 +7,7 @@ import t from 'tap'
 import type { TokenOptions } from '../../schemas/options.ts'
 import { hashToken } from '../../src/access/tokens.ts'
 import { loadConfig, splitConfig } from '../../src/config/load.ts'
+import { numberedId } from '../support/definitions.ts'
 import { AUDIENCE, createPair, ISSUER, jwtSetting, serveKeys, sign, signText } from '../support/issuer.ts'
 import { codeBlocks, readDocument } from '../support/markdown.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -135,19 +136,11 @@ const keys = await serveKeys(t, [pair.jwk])
 const exact = [
   '9007199254740992', '9007199254740993', '9223372036854775806', '9223372036854775807', '-9223372036854775808', '0', '1'
 ]
-const sizes = [
-  'create table sizes (tenant double not null primary key)', 'insert into sizes values (9007199254740992), (0.1)'
+const schema: Schema = () => [
+  'create table sizes (tenant double not null primary key)', 'insert into sizes values (9007199254740992), (0.1)',
+  'create table things (tenant bigint not null primary key)',
+  `insert into things values ${exact.map((value) => `(${value})`).join()}`
 ]
-const schema: Schema = {
-  mysql: [
-    ...sizes, 'create table things (tenant bigint not null primary key)',
-    `insert into things values ${exact.map((value) => `(${value})`).join()}`
-  ],
-  sqlite: [
-    ...sizes, 'create table things (tenant bigint not null primary key)',
-    `insert into things values ${exact.map((value) => `(${value})`).join()}`
-  ]
-}
 const rule = { rows: { tenant: { $claim: '/app/tenant' } } }
 const databases = { shop: { things: rule, sizes: rule } }
 const roles = { reader: { permissions: ['select' as const], databases } }
@@ -192,9 +185,9 @@ await testExact('numbers in the claims of a configuration file are exact to 64 b
   const folder = t.testdir({})
   const path = `${folder}/row-query.json`
   writeFileSync(`${folder}/tokens.json`, `[${entries.slice(1)}]`)
+  const databasesText = `{"shop":{"url":${JSON.stringify(url)}}}`
   writeFileSync(
-    path,
-    `{"databases":{"shop":{"url":${JSON.stringify(url)}}},"tokensFile":"${folder}/tokens.json","tokens":[${entries[0]}]}`
+    path, `{"databases":${databasesText},"tokensFile":"${folder}/tokens.json","tokens":[${entries[0]}]}`
   )
   const { options } = splitConfig(loadConfig({}, { config: path }).config)
   const { post } = await startService(t, url, { options })
@@ -203,8 +196,8 @@ await testExact('numbers in the claims of a configuration file are exact to 64 b
   }
 })
 
-const grantsDocSchema = (engine: string): string[] => [
-  `create table orders (id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint auto_increment primary key'}, tenant varchar(20) not null)`,
+const grantsDocSchema: Schema = (engine) => [
+  `create table orders (${numberedId(engine, 'bigint')}, tenant varchar(20) not null)`,
   "insert into orders (id, tenant) values (1, 'acme'), (2, 'zeta')"
 ]
 const grantsDocPair = await createPair('one', 'RS256')

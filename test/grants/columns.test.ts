@@ -4,15 +4,14 @@
  * test/plan/bodies/grants.txt.
  */
 import t from 'tap'
+import { numberedId } from '../support/definitions.ts'
 import { get } from '../support/documents.ts'
-import { type EngineName, onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
-import { outcomeOf, tenants, tokenFor } from './support.ts'
-
-const id = (engine: EngineName): string =>
-  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'
+import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
+import { DOCUMENTED, outcomeOf, tenants, tokenFor } from './support.ts'
 
 const schema: Schema = (engine) => [
-  `create table people (${id(engine)}, name varchar(20) not null, email varchar(20) unique, wage int not null default 100, level int, boss int,
+  `create table people (${numberedId(engine)}, name varchar(20) not null, email varchar(20) unique,
+    wage int not null default 100, level int, boss int,
     constraint fair check (level < wage), foreign key (boss) references people (id))`,
   "insert into people (id, name, email, wage, level) values (1, 'Ann', 'a@x', 50, 1), (2, 'Bob', 'b@x', 70, 2)"
 ]
@@ -69,10 +68,12 @@ await test('a column that a grant does not see does not exist for it', async (t,
 })
 
 const hiddenWritesSchema: Schema = (engine) => [
-  `create table people (${engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'}, tenant int not null default 7, code varchar(20) unique, note varchar(20),
-    secret varchar(20), pin int default 5${engine === 'sqlite' ? '' : ', stamp timestamp(6) not null default current_timestamp(6) on update current_timestamp(6)'})`,
-  "insert into people (id, code, note, secret, pin) values (1, 'a', 'x', 'red', null), (2, 'b', 'x', 'blue', 6), (3, " +
-    "'c', 'y', 'red', 7)"
+  `create table people (${numberedId(engine)}, tenant int not null default 7, code varchar(20) unique, note varchar(20),
+    secret varchar(20), pin int default 5${engine === 'sqlite'
+      ? ''
+      : ', stamp timestamp(6) not null default current_timestamp(6) on update current_timestamp(6)'})`,
+  `insert into people (id, code, note, secret, pin) values (1, 'a', 'x', 'red', null), (2, 'b', 'x', 'blue', 6),
+    (3, 'c', 'y', 'red', 7)`
 ]
 
 const seen = ['id', 'code', 'note']
@@ -190,29 +191,8 @@ await testHidden('a column with ON UPDATE does not tell whether a column that is
   t.same(await sql("select count(*) as n from people where stamp > '2021-01-01'"), [{ n: 0 }])
 }, ['mariadb', 'mysql'])
 
-const rows = { tenant: { $claim: '/tenant' } }
-const documentsColumns = {
-  select: ['id', 'status', 'total'], insert: ['status', 'total', 'secret'], update: ['status']
-}
-
-const documentsTokens = [
-  tokenFor('clerk', {
-    orders: { columns: documentsColumns, rows: { ...rows, total: { $gte: 0 } } },
-    customers: { permissions: ['select'], columns: { select: ['id'] } }
-  }, { tenant: 'acme' }),
-  tokenFor('twin', {
-    customers: { permissions: ['select'], columns: { select: ['id', 'nope'] } },
-    orders: { columns: documentsColumns, rows: { tenant: 'zeta', total: { $gt: 5 } } }
-  }),
-  tokenFor('form', { orders: { columns: { insert: ['status'] }, rows }, customers: { rows: { nope: 1 } } }),
-  tokenFor('keys', {
-    orders: { columns: { select: ['id', 'customer_id', 'tenant', 'sku'] } },
-    customers: { columns: { select: ['name'] } }
-  })
-]
-
 await onEachEngine(t, 'a document has the columns that the token ' +
-  'sees or may write', { schema: tenants, tokens: documentsTokens }, async (t, { server }) => {
+  'sees or may write', { schema: tenants, tokens: DOCUMENTED }, async (t, { server }) => {
   const clerk = await get(server, '/shop/openapi.json', { token: 'clerk' })
   const { components: { schemas }, paths } = clerk.json
   t.same(Object.keys(paths).sort(), ['/shop', '/shop/customers', '/shop/orders'])

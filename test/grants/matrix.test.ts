@@ -103,7 +103,9 @@ const matrix: Record<string, Probe[]> = {
   'select.limit': [row((x) => ({ filters: { id: { $gte: x } }, limit: 1 }))],
   'select.orderBy': [
     row((x) => ({ filters: match(`common word${x}`), orderBy: [{ $match: 'DESC' }] })),
-    row((x) => ({ filters: { ...match('common'), $not: match(`word${x}`) }, orderBy: [{ $match: 'ASC' }, { id: 'ASC' }] })),
+    row((x) => ({
+      filters: { ...match('common'), $not: match(`word${x}`) }, orderBy: [{ $match: 'ASC' }, { id: 'ASC' }]
+    })),
     row((x) => ({
       orderBy: 'others.n DESC',
       include: { others: { ...ofCustomer, filters: { id: { $gte: x } }, aggregates: counted } }

@@ -4,9 +4,11 @@
  * key, where a trigger changes keys, and where the other table is not seen.
  */
 import t, { type Test } from 'tap'
-import { createTestDatabase, engines } from '../servers/engines.ts'
+import { createTestDatabase, engines, type TestDatabase } from '../servers/engines.ts'
+import { numberedId, trigger } from '../support/definitions.ts'
+import { load, NDJSON } from '../support/load.ts'
 import { OWNED } from '../support/owned-tables.ts'
-import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
 import { running } from '../support/connections.ts'
 import { until } from '../support/until.ts'
 import { createUser } from '../support/users.ts'
@@ -73,8 +75,10 @@ await onEachEngine(t, 'a row outside of the rules cannot be referred to, like on
 /** The key to the same table, and one of two columns; SQLite keeps the names of a foreign key as they were written. */
 const families: Schema = (engine) => [
   'create table parents (id integer primary key, tenant varchar(10) not null, unique (tenant, id))',
-  `create table children (id integer primary key ${engine === 'sqlite' ? '' : 'auto_increment'}, tenant varchar(10) not null, parent_id int, boss int default 1, note varchar(20) unique,
-    foreign key (TENANT, Parent_Id) references ${engine === 'sqlite' ? 'PARENTS' : 'parents'} (Tenant, ID), foreign key (BOSS) references ${engine === 'sqlite' ? 'Children' : 'children'} (ID))`,
+  `create table children (${numberedId(engine)}, tenant varchar(10) not null, parent_id int, boss int default 1,
+    note varchar(20) unique,
+    foreign key (TENANT, Parent_Id) references ${engine === 'sqlite' ? 'PARENTS' : 'parents'} (Tenant, ID),
+    foreign key (BOSS) references ${engine === 'sqlite' ? 'Children' : 'children'} (ID))`,
   "insert into parents values (1, 'acme'), (2, 'zeta'), (3, 'zeta')",
   "insert into children values (1, 'acme', 1, null, 'a'), (2, 'zeta', 2, null, 'z')"
 ]
@@ -127,32 +131,28 @@ await onEachEngine(t, 'a key of several columns and a key to the same table', {
   ])
 })
 
-const id = (engine: EngineName): string =>
-  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
-const generated = (engine: EngineName): string => engine === 'sqlite' ? 'half * 2' : '(half * 2)'
-
 const schema: Schema = (engine) => [
   'create table places (x int, y int, tenant int not null, primary key (x, y))',
   'insert into places values (1, 1, 7), (2, 2, 7), (1, 2, 8), (2, 1, 8)',
-  `create table stays (${id(engine)}, tenant int not null, x int, y int, foreign key (x, y) references places (x, y))`,
+  `create table stays (${numberedId(engine)}, tenant int not null, x int, y int,
+    foreign key (x, y) references places (x, y))`,
   'create table owners (id int primary key, tenant int not null)',
   'insert into owners values (1, 7), (2, 8), (4, 7)',
-  `create table halves (${id(engine)}, tenant int not null, half int, owner_id int generated always as (${generated(engine)}) stored, foreign key (owner_id) references owners (id))`,
+  `create table halves (${numberedId(engine)}, tenant int not null, half int,
+    owner_id int generated always as (half * 2) stored, foreign key (owner_id) references owners (id))`,
   'insert into halves (id, tenant, half) values (1, 7, 2), (2, 8, 1)',
-  `create table moved (${id(engine)}, tenant int not null, owner_id int, note varchar(20), foreign key (owner_id) references owners (id))`,
+  `create table moved (${numberedId(engine)}, tenant int not null, owner_id int, note varchar(20),
+    foreign key (owner_id) references owners (id))`,
   "insert into moved values (1, 7, 1, 'kept')",
   ...engine === 'sqlite'
     ? [
-        "create trigger moved_in after insert on moved when new.note = 'move' begin update moved set owner_id = 2 " +
-          'where id = new.id; end',
-        "create trigger moved_on after update on moved when new.note = 'move' begin update moved set owner_id = 2 " +
-          'where id = new.id; end'
+        ...['insert', 'update'].map((event) => `create trigger moved_${event} after ${event} on moved
+          when new.note = 'move' begin update moved set owner_id = 2 where id = new.id; end`)
       ]
     : [
-        'create trigger moved_in before insert on moved for each row set new.owner_id = if(new.note = ' +
-          "'move', 2, new.owner_id)",
-        'create trigger moved_on before update on moved for each row set new.owner_id = if(new.note = ' +
-          "'move', 2, new.owner_id)"
+        ...['insert', 'update'].map((event) => trigger(
+          `moved_${event}`, `before ${event} on moved`, "set new.owner_id = if(new.note = 'move', 2, new.owner_id)"
+        ))
       ]
 ]
 
@@ -263,84 +263,6 @@ await testWritten('a list that breaks a rule names the row', async (t, { post, o
   })
 })
 
-const missingParentsId = (engine: EngineName): string =>
-  engine === 'sqlite' ? 'id integer primary key' : 'id int auto_increment primary key'
-const parent = 'foreign key (p_id) references parents (id)'
-const trigger = (engine: EngineName, name: string, event: string, statement: string): string => engine === 'sqlite'
-  ? `create trigger ${name} ${event} begin ${statement}; end`
-  : `create trigger ${name} ${event} for each row ${statement}`
-
-const missingParentsSchema: Schema = (engine) => [
-  'create table parents (id int primary key, tenant int not null)', 'insert into parents values (1, 7), (2, 8)',
-  'create table log (n int)',
-  `create table long_rows (${missingParentsId(engine)}, p_id int, v varchar(4000), ${parent})`,
-  "insert into long_rows values (1, 1, 'x'), (2, 1, 'x')",
-  ...['watched', 'moved'].flatMap((name) => [
-    `create table ${name} (${missingParentsId(engine)}, p_id int, v varchar(4000), ${parent})`,
-    `insert into ${name} values (1, 1, 'x'), (2, 1, 'x')`
-  ]),
-  ...['insert', 'update'].map(
-    (event) => trigger(engine, `watch_${event}`, `after ${event} on watched`, 'insert into log values (new.id)')
-  ),
-  engine === 'sqlite'
-    ? 'create trigger move after insert on moved begin update moved set id = id + 100 where id = new.id; end'
-    : 'create trigger move before insert on moved for each row set new.id = new.id + 100',
-  `create table halves (${missingParentsId(engine)}, half int, p_id int generated always as (${engine === 'sqlite' ? 'half + 1' : '(half + 1)'}) stored, v varchar(4000), ${parent})`,
-  'insert into halves (id, half) values (1, 0), (2, 0)'
-]
-
-const missingParentsTokens = [tokenFor('seven', {
-  parents: { rows: { tenant: 7 } }, long_rows: {}, watched: {}, moved: {}, halves: {}
-})]
-const long = 'y'.repeat(1900)
-
-/** Writes whose rows refer to the parent with a number; refused-writes.test.ts has other reasons. */
-const cases: Array<[table: string, why: string, body: (parent: number) => object]> = [
-  ...['long_rows', 'watched', 'moved'].flatMap((table): typeof cases => [
-    [
-      table, 'a row that is too large for the answer',
-      (p) => ({ verb: 'insert', data: { p_id: p, v: long + long }, returning: '*' })
-    ],
-    [
-      table, 'a list that is too large for the answer',
-      (p) => ({ verb: 'insert', data: [{ p_id: p, v: long }, { p_id: 1, v: long }], returning: '*' })
-    ],
-    [
-      table, 'an update that is too large for the answer',
-      (p) => ({ verb: 'update', data: { p_id: p, v: long }, filters: { id: [1, 2] }, returning: '*' })
-    ]
-  ]),
-  [
-    'halves', 'a row with a generated key that is too large for the answer',
-    (p) => ({ verb: 'insert', data: { half: p - 1, v: long + long }, returning: '*' })
-  ],
-  [
-    'halves', 'an update of a generated key that is too large for the answer',
-    (p) => ({ verb: 'update', data: { half: p - 1, v: long }, filters: { id: [1, 2] }, returning: '*' })
-  ]
-]
-
-await onEachEngine(t, 'a reference to a hidden row is refused like one to no row, also where the answer is too large', {
-  schema: missingParentsSchema, tokens: missingParentsTokens, database: { resultLimit: 3000 }
-}, async (t, { post, operate, sql }) => {
-  const dump = async () => await Promise.all(['long_rows', 'watched', 'moved', 'halves'].map(
-    (table) => sql(`select id, p_id from ${table} order by id`)
-  ))
-  const before = await dump()
-  for (const [table, why, bodyOf] of cases) {
-    const send = async (parent: number) => await post(table, bodyOf(parent), { token: 'seven' })
-    const [missing, hidden] = [await send(999), await send(2)]
-    t.same([missing.status, missing.json.error.code], [409, 'FOREIGN_KEY_VIOLATION'], `${table}: ${why}`)
-    t.same(hidden.json, missing.json, `${table}: ${why}`)
-    const inOperations = async (parent: number) =>
-      (await operate([{ table, ...bodyOf(parent), dryRun: undefined }], { token: 'seven' })).json
-    t.same(await inOperations(2), await inOperations(999), `${table}: ${why}, in operations`)
-  }
-  t.same(await dump(), before, 'nothing was changed')
-})
-
-const number = (engine: EngineName): string =>
-  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
 /**
  * 4 moves the key and the tenant of a row, 6 slowly, 10 only its key, 11 only its tenant; 5 changes what it refers to.
  */
@@ -348,15 +270,13 @@ const away = 'set new.id = if(new.n in (4, 6, 10), new.id + 50 + if(new.n = 6, s
   'if(new.n in (4, 6, 11), 8, new.tenant), new.owner_id = if(new.n = 5, 2, new.owner_id)'
 
 const changedKeysSchema: Schema = (engine) => [
-  ('create table owners (id int not null, tenant int not null, primary key (id), ' +
-    'unique key of_tenant (tenant, id))').replace(
-    engine === 'sqlite' ? 'unique key of_tenant' : 'nothing', 'unique'
-  ),
+  'create table owners (id int not null, tenant int not null, primary key (id), unique (tenant, id))',
   'insert into owners values (1, 7), (2, 8), (4, 7)',
   'create table cars (id int primary key, owner_id int, note varchar(20), foreign key (owner_id) ' +
     'references owners (id))',
   "insert into cars values (1, 1, 'a'), (2, 1, 'b')",
-  `create table orders (${number(engine)}, tenant int not null, owner_id int, note varchar(20) unique, foreign key (tenant, owner_id) references owners (tenant, id))`,
+  `create table orders (${numberedId(engine, 'bigint')}, tenant int not null, owner_id int, note varchar(20) unique,
+    foreign key (tenant, owner_id) references owners (tenant, id))`,
   ...engine === 'sqlite'
     ? []
     : [
@@ -424,7 +344,7 @@ await testChangedKeys('a row whose key a trigger changes is not written ' +
 
 await testChangedKeys('a row that a trigger moves out of the rules is not taken for one that another client ' +
   'inserts with its key', async (t, service) => {
-  const { post, operate, server, sql } = service
+  const { post, operate, sql } = service
   const token = 'seven'
   const row = { id: 9, n: 6 }
   const dump = async () => await sql('select * from moved order by id')
@@ -436,12 +356,8 @@ await testChangedKeys('a row that a trigger moves out of the rules is not taken 
     'an upsert': async () => (await post('moved', upsert(row), { token })).json,
     'an update of the key': async () => (await post('moved', moves, { token })).json,
     operations: async () => (await operate([{ table: 'moved', ...upsert(row) }], { token })).json,
-    'an import': async () => (await server.app.inject({
-      method: 'POST',
-      url: '/api/shop/moved',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' },
-      payload: JSON.stringify({ ...row, tenant: 7 })
-    })).json()
+    'an import': async () =>
+      (await load(service, 'moved', JSON.stringify({ ...row, tenant: 7 }), { type: NDJSON, token })).json
   }
   for (const [way, write] of Object.entries(writes)) {
     const answer = write()
@@ -519,75 +435,76 @@ const carsOf = (owner: number): object[] => [
   upsert({ id: 1, x: 1, owner_id: owner }), upsert({ id: 1, x: 1 }, { owner_id: owner })
 ]
 
-for (const engine of await engines()) {
-  const create = async (t: Test) => {
-    const database = await createTestDatabase(engine, OWNED)
-    t.teardown(() => database.drop())
-    return database
+type Send = (token: string, table: string, body: object) => Promise<unknown>
+
+const updateOwner = (id: number, owner: unknown, rest: object = {}): object =>
+  ({ verb: 'update', data: { owner_id: owner, ...rest }, filters: { id } })
+
+/** Tokens with rules for owners, which the service cannot look up, may write cars without one only. */
+async function writesWithoutOwners (t: Test, send: Send, cars: () => Promise<any[]>, tokens: {
+  readonly ruled: readonly string[], readonly free: readonly string[]
+}): Promise<void> {
+  const before = await cars()
+  for (const token of tokens.ruled) {
+    for (const body of [...[1, 2, 99].flatMap(carsOf), updateOwner(1, { $inc: 1 })]) {
+      t.same(await send(token, 'cars', body), refused, `${token}: ${JSON.stringify(body)}`)
+    }
+    t.same(await send(token, 'trucks', { verb: 'insert', data: { id: 5 } }), refused, 'a default')
+    t.same(await cars(), before)
+    t.match(await send(token, 'cars', { verb: 'insert', data: { id: 5, x: 1, owner_id: null } }), { inserted: 1 })
+    t.match(await send(token, 'cars', upsert({ id: 5, x: 1, note: 'n' })), { updated: 1 })
+    t.match(await send(token, 'cars', updateOwner(5, null, { note: 'm' })), { updated: 1 })
+    t.match(await send(token, 'cars', { verb: 'delete', filters: { id: 5 } }), { deleted: 1 })
   }
-
-  t.test(`a foreign key to a table that the account does not see is checked (${engine.name})`, async (t) => {
-    const database = await create(t as Test)
-    const url = await createUser(t as Test, database, {
-      grants: ['select, insert, update, delete on cars', 'select, insert, update, delete on trucks']
-    })
-    const { post } = await startService(t as Test, url, {
-      options: { databases: { shop: { url } }, tokens: [tokenOf('everything', {}), ...unseenParentsTokens] }
-    })
-    const send = async (token: string, table: string, body: object) => outcomeOf(await post(table, body, { token }))
-    const before = await database.query('select * from cars order by id')
-    for (const body of [1, 2, 99].flatMap(carsOf)) {
-      t.same(await send('ruled', 'cars', body), refused, JSON.stringify(body))
-    }
-    t.same(await send('ruled', 'trucks', { verb: 'insert', data: { id: 5 } }), refused, 'a default')
-    t.same(await database.query('select * from cars order by id'), before)
-    t.match(await send('ruled', 'cars', { verb: 'insert', data: { id: 5, owner_id: null } }), { inserted: 1 })
-    t.match(await send('ruled', 'cars', { verb: 'update', data: { owner_id: null, note: 'm' }, filters: { id: 5 } }), {
-      updated: 1
-    })
-    for (const token of ['everything', 'free']) {
-      t.match(
-        await send(token, 'cars', { verb: 'update', data: { owner_id: 2 }, filters: { id: 5 }, dryRun: true }),
-        { updated: 1 }, 'without rules for the other table'
-      )
-    }
-  })
-
-  t.test(`a foreign key whose columns the account may not list is checked (${engine.name})`, async (t) => {
-    const database = await create(t as Test)
-    const url = await createUser(t as Test, database, {
-      grants: ['select on owners', 'select (id, x, owner_id), insert (id, owner_id), update (x, owner_id) on cars']
-    })
-    const { post } = await startService(t as Test, url, {
-      options: { databases: { shop: { url } }, tokens: [tokenOf('everything', {}), ...unseenParentsTokens] }
-    })
-    const send = async (token: string, body: object) => outcomeOf(await post('cars', body, { token }))
-    for (const owner of [2, 99]) {
-      const answers = [
-        await send('ruled', { verb: 'insert', data: { id: 5, owner_id: owner } }),
-        await send('ruled', { verb: 'update', data: { owner_id: owner }, filters: { id: 1 } })
-      ]
-      for (const [status] of answers) t.ok([403, 409].includes(status), JSON.stringify(answers))
-    }
-    t.same(await database.query('select owner_id from cars'), [{ owner_id: null }])
-    t.match(
-      await send('everything', { verb: 'update', data: { owner_id: 2 }, filters: { id: 1 } }), { updated: 1 },
-      'without rules'
-    )
-  })
+  for (const token of tokens.free) {
+    t.match(await send(token, 'cars', updateOwner(1, 2)), { updated: 1 }, 'without rules for the other table')
+    t.match(await send(token, 'cars', updateOwner(1, null)), { updated: 1 })
+    t.same((await send(token, 'cars', updateOwner(1, 99)) as unknown[]).slice(0, 2), [409, 'FOREIGN_KEY_VIOLATION'])
+  }
 }
 
 for (const engine of await engines()) {
+  const start = async (t: Test, grants: string[]): Promise<{ database: TestDatabase, send: Send }> => {
+    const database = await createTestDatabase(engine, OWNED)
+    t.teardown(() => database.drop())
+    const { post } = await startService(t, await createUser(t, database, { grants }), {
+      tokens: [tokenOf('anything', {}), ...unseenParentsTokens]
+    })
+    return { database, send: async (token, table, body) => outcomeOf(await post(table, body, { token })) }
+  }
+
+  t.test(`a foreign key to a table that the account does not see is checked (${engine.name})`, async (t) => {
+    const { database, send } = await start(t as Test, ['cars', 'trucks'].map(
+      (table) => `select, insert, update, delete on ${table}`
+    ))
+    await writesWithoutOwners(t as Test, send, () => database.query('select * from cars order by id'), {
+      ruled: ['ruled'], free: ['anything', 'free']
+    })
+  })
+
+  t.test(`a foreign key whose columns the account may not list is checked (${engine.name})`, async (t) => {
+    const { database, send } = await start(t as Test, [
+      'select on owners', 'select (id, x, owner_id), insert (id, owner_id), update (x, owner_id) on cars'
+    ])
+    for (const owner of [2, 99]) {
+      for (const body of [{ verb: 'insert', data: { id: 5, owner_id: owner } }, updateOwner(1, owner)]) {
+        const [status] = await send('ruled', 'cars', body) as unknown[]
+        t.ok(status === 403 || status === 409, JSON.stringify(body))
+      }
+    }
+    t.same(await database.query('select owner_id from cars'), [{ owner_id: null }])
+    t.match(await send('anything', 'cars', updateOwner(1, 2)), { updated: 1 }, 'without rules')
+  })
+
   t.test(`a foreign key to a table with rules in another database is checked (${engine.name})`, async (t) => {
     const other = await createTestDatabase(engine, [
       'create table owners (id int primary key, tenant int not null)', 'insert into owners values (1, 7), (2, 8)'
     ])
-    const key = (name: string): string =>
-      `constraint ${name} foreign key (owner_id) references ${other.name}.owners (id)`
+    const key = `foreign key (owner_id) references ${other.name}.owners (id)`
     const database = await createTestDatabase(engine, [
-      `create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), ${key('owned')})`,
-      `create table trucks (id int primary key, owner_id int default 2, ${key('defaulted')})`,
-      `create table vans (id int primary key, half int, owner_id int generated always as (half * 2) stored, ${key('computed')})`,
+      `create table cars (id int primary key, x int not null default 1, owner_id int, note varchar(20), ${key})`,
+      `create table trucks (id int primary key, owner_id int default 2, ${key})`,
+      `create table vans (id int primary key, half int, owner_id int generated always as (half * 2) stored, ${key})`,
       'insert into cars values (1, 1, null, null)',
       'insert into vans (id) values (1)'
     ])
@@ -606,45 +523,14 @@ for (const engine of await engines()) {
     const { post } = await startService(t as Test, database.url, {
       options: { databases: { shop: { url: database.url }, other: { url: other.url } }, tokens }
     })
-    const send = async (token: string, table: string, body: object) => outcomeOf(await post(table, body, { token }))
-    const cars = async () => await database.query('select * from cars order by id')
-    const before = await cars()
-    for (const token of ['all', 'list', 'narrowed']) {
-      for (const body of [1, 2, 99].flatMap(carsOf)) {
-        t.same(await send(token, 'cars', body), refused, `${token}: ${JSON.stringify(body)}`)
-      }
-      t.same(
-        await send(token, 'cars', { verb: 'update', data: { owner_id: { $inc: 1 } }, filters: { id: 1 } }), refused
-      )
-      t.same(await send(token, 'trucks', { verb: 'insert', data: { id: 5 } }), refused, 'a default')
-      t.same(
-        await send(token, 'vans', { verb: 'update', data: { half: 1 }, filters: { id: 1 } }), refused,
-        'a generated column'
-      )
-      t.same(await cars(), before)
-      t.match(await send(token, 'cars', { verb: 'insert', data: { id: 5, x: 1, owner_id: null } }), { inserted: 1 })
-      t.match(await send(token, 'cars', upsert({ id: 5, x: 1, note: 'n' })), { updated: 1 })
-      t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: null, note: 'm' }, filters: { id: 5 } }), {
-        updated: 1
-      })
-      t.match(await send(token, 'cars', { verb: 'select', filters: { id: 5 } }), {
-        rows: [{ id: 5, owner_id: null, note: 'm' }]
-      })
-      t.match(await send(token, 'cars', { verb: 'delete', filters: { id: 5 } }), { deleted: 1 })
+    const send: Send = async (token, table, body) => outcomeOf(await post(table, body, { token }))
+    const ruled = ['all', 'list', 'narrowed']
+    for (const token of ruled) {
+      t.same(await send(token, 'vans', { verb: 'update', data: { half: 1 }, filters: { id: 1 } }), refused, token)
     }
-    for (const token of ['everything', 'free']) {
-      t.match(
-        await send(token, 'cars', { verb: 'update', data: { owner_id: 2 }, filters: { id: 1 } }), { updated: 1 },
-        'without rules for the other table'
-      )
-      t.match(await send(token, 'cars', { verb: 'update', data: { owner_id: null }, filters: { id: 1 } }), {
-        updated: 1
-      })
-      t.same(
-        await send(token, 'cars', { verb: 'update', data: { owner_id: 99 }, filters: { id: 1 } }),
-        [409, 'FOREIGN_KEY_VIOLATION', '/data/owner_id'], 'the key is named'
-      )
-    }
+    await writesWithoutOwners(t as Test, send, () => database.query('select * from cars order by id'), {
+      ruled, free: ['everything', 'free']
+    })
   })
 }
 

@@ -6,24 +6,28 @@ import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import type { HostGrant } from '../../src/access/grant.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
+import { plainId } from '../support/definitions.ts'
 import { onEachEngine, type Schema, sharedOnEachEngine } from '../support/service.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor, upsertById } from './support.ts'
 
 const schema: Schema = (engine) => {
-  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
+  const id = plainId(engine)
   return [
-    `create table customers (id ${id}, tenant varchar(10) not null, name varchar(20) not null, secret varchar(20), city varchar(10))`,
-    `create table orders (id ${id}, tenant varchar(10) not null, status varchar(10) not null, customer_id int, hidden_id int, foreign key (customer_id) references customers (id), foreign key (hidden_id) references customers (id))`,
+    `create table customers (${id}, tenant varchar(10) not null, name varchar(20) not null, secret varchar(20),
+      city varchar(10))`,
+    `create table orders (${id}, tenant varchar(10) not null, status varchar(10) not null,
+      customer_id int, hidden_id int,
+      foreign key (customer_id) references customers (id), foreign key (hidden_id) references customers (id))`,
     'create index by_status on orders (status)',
     'create table items (tenant int not null, order_id int not null, line int not null, sku varchar(10) not null, ' +
       'primary key (tenant, order_id, line))',
-    `create table nulls (id ${id}, order_id int not null, kind varchar(5) not null)`,
+    `create table nulls (${id}, order_id int not null, kind varchar(5) not null)`,
     'create index nulls_of on nulls (order_id)',
     'create view sold as select * from orders',
     'create view kept as select * from items',
     "insert into customers values (1, 'a', 'Ada', 's1', 'X'), (2, 'b', 'Bob', 's2', 'A')",
-    "insert into orders values (1, 'a', 'new', 1, 2), (2, 'a', 'new', 2, null), (3, 'b', 'new', 2, null), (4, 'a', " +
-      "'new', null, null)",
+    `insert into orders values (1, 'a', 'new', 1, 2), (2, 'a', 'new', 2, null), (3, 'b', 'new', 2, null),
+      (4, 'a', 'new', null, null)`,
     "insert into items values (1, 1, 1, 'A'), (2, 1, 1, 'B'), (1, 2, 1, 'C'), (2, 3, 1, 'D'), (2, 4, 1, 'E')",
     "insert into nulls values (1, 1, 'x')",
     CREATE[engine === 'sqlite' ? 'sqlite' : 'mysql']

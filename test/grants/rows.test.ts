@@ -7,6 +7,8 @@ import t, { type Test } from 'tap'
 import { statementCache } from '../../src/sql/statement-cache.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { type EngineName, onEachEngine, type Schema, startService, sharedOnEachEngine } from '../support/service.ts'
+import { numberedId, trigger } from '../support/definitions.ts'
+import { createUser } from '../support/users.ts'
 import { ORDERS, outcomeOf, tenants, tokenFor } from './support.ts'
 
 const claim = { tenant: { $claim: '/tenant' } }
@@ -103,33 +105,31 @@ await onEachEngine(t, 'a rule applies to the ' +
   t.equal(await select('broken'), 7)
 })
 
-const id = (engine: EngineName): string =>
-  engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id bigint auto_increment primary key'
+const region = (engine: EngineName): string => `region varchar(5) ${
+  engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored`
 
 const schema: Schema = (engine) => [
-  `create table zones (${id(engine)}, name varchar(20), zone varchar(5), region varchar(5) ${engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored)`,
+  `create table zones (${numberedId(engine, 'bigint')}, name varchar(20), zone varchar(5), ${region(engine)})`,
   "insert into zones (id, name, zone) values (1, 'one', 'eu'), (2, 'two', 'us')",
-  `create table labels (code varchar(5) not null default 'none' primary key, name varchar(5) not null unique, zone varchar(5), region varchar(5) ${engine === 'sqlite' ? '' : 'character set utf8mb4 '}generated always as (upper(zone)) stored)`,
-  `create table notes (${id(engine)}, tenant varchar(10) not null, text varchar(20) unique)`,
+  `create table labels (code varchar(5) not null default 'none' primary key, name varchar(5) not null unique,
+    zone varchar(5), ${region(engine)})`,
+  `create table notes (${numberedId(engine, 'bigint')}, tenant varchar(10) not null, text varchar(20) unique)`,
   "insert into notes values (1, 'acme', 'one'), (2, 'zeta', 'two')",
   'create table tags (code varchar(10) primary key, tenant varchar(10) not null)',
   "insert into tags values ('a', 'acme')",
-  engine === 'sqlite'
-    ? "create trigger tag after insert on tags begin update tags set code = code || '!', tenant = 'zeta' where " +
-      'code = new.code; end'
-    : "create trigger tag before insert on tags for each row set new.code = concat(new.code, '!'), new.tenant = 'zeta'",
   ...engine === 'sqlite'
     ? [
-        "create trigger give after insert on notes when new.text like 'give%' begin update notes set tenant = 'zeta' " +
-          'where id = new.id; end',
-        "create trigger pass after update on notes when new.text like 'give%' begin update notes set tenant = 'zeta' " +
-          'where id = new.id; end'
+        trigger('tag', 'after insert on tags',
+          "update tags set code = code || '!', tenant = 'zeta' where code = new.code"),
+        ...['insert', 'update'].map((event) => `create trigger give_${event} after ${event} on notes
+          when new.text like 'give%' begin update notes set tenant = 'zeta' where id = new.id; end`)
       ]
     : [
-        "create trigger give before insert on notes for each row set new.tenant = if(new.text like 'give%', " +
-          "'zeta', new.tenant)",
-        "create trigger pass before update on notes for each row set new.tenant = if(new.text like 'give%', " +
-          "'zeta', new.tenant)",
+        trigger('tag', 'before insert on tags', "set new.code = concat(new.code, '!'), new.tenant = 'zeta'"),
+        ...['insert', 'update'].map((event) => trigger(
+          `give_${event}`, `before ${event} on notes`,
+          "set new.tenant = if(new.text like 'give%', 'zeta', new.tenant)"
+        )),
         'create table logs (id int primary key, text varchar(20), changed timestamp not null default ' +
           'current_timestamp on update current_timestamp)',
         "insert into logs values (1, 'one', '2001-01-01')",
@@ -253,15 +253,10 @@ for (const engine of await engines()) {
       'create table items (id int auto_increment primary key, tenant varchar(10) not null, n int)',
       "insert into items values (1, 'acme', 1), (2, 'zeta', 2)"
     ])
-    const account = `w_${database.name.slice(2)}`
-    await database.query(`create user '${account}'@'%' identified by 'hunter2'`)
-    await database.query(`grant select, insert, update, delete on ${database.name}.* to '${account}'@'%'`)
-    t.teardown(async () => {
-      await database.query(`drop user '${account}'@'%'`)
-      await database.drop()
-    })
-    const url = Object.assign(new URL(database.url), { username: account, password: 'hunter2' })
-    const { post } = await startService(t as Test, url.href, {
+    t.teardown(() => database.drop())
+    const { post } = await startService(t as Test, await createUser(t as Test, database, {
+      grants: ['select, insert, update, delete on *']
+    }), {
       tokens: [tokenFor('acme', { items: { columns: { select: ['id', 'n'] }, rows: { tenant: 'acme' } } })]
     })
     const send = async (body: object) => {
@@ -509,7 +504,8 @@ const thousand = Array.from({ length: 1000 }, (_, index) => index + 1)
 
 await onEachEngine(t, 'a rule with a thousand values is one list, in a statement that is built once', {
   schema: (engine) => [
-    `create table listed (id int primary key, n int not null, word varchar(20)${engine === 'sqlite' ? ' collate nocase' : ''} not null)`,
+    `create table listed (id int primary key, n int not null,
+      word varchar(20)${engine === 'sqlite' ? ' collate nocase' : ''} not null)`,
     "insert into listed values (1, 7, 'w7'), (2, 7, 'W7'), (3, 7, 'x'), (4, 2000, 'w7'), (5, 8, 'w8')"
   ],
   tokens: [

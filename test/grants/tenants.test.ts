@@ -9,6 +9,8 @@ import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import type { HostGrant } from '../../src/access/grant.ts'
 import '../support/seed.ts'
+import { numberedId } from '../support/definitions.ts'
+import { fullTextTriggers } from '../support/full-text.ts'
 import { onEachEngine, type EngineName, type Schema, type Service } from '../support/service.ts'
 
 /** Bodies on each engine: together 5,000. */
@@ -26,16 +28,17 @@ const DOCUMENTS: ReadonlyArray<Row['j']> = [{ k: 0 }, { k: 1, t: 'a' }, { k: 2, 
 const text = (engine: EngineName, length: number): string =>
   engine === 'sqlite' ? `varchar(${length}) collate nocase` : `varchar(${length})`
 const schema: Schema = (engine) => [
-  `create table items (${engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'}, tenant ${text(engine, 10)} not null,
-    n int not null default 0, s ${text(engine, 10)} not null default 'a', h ${text(engine, 10)} not null default 'h',
-    w varchar(40) not null default 'red hat', j json not null default ${engine === 'sqlite' ? '\'{"k":0}\'' : "(json_object('k', 0))"}${engine === 'sqlite' ? ')' : ', fulltext key (w)) collate utf8mb4_general_ci'}`,
+  `create table items (${engine === 'sqlite' ? 'id integer primary key autoincrement' : numberedId(engine)},
+    tenant ${text(engine, 10)} not null, n int not null default 0, s ${text(engine, 10)} not null default 'a',
+    h ${text(engine, 10)} not null default 'h', w varchar(40) not null default 'red hat',
+    j json not null default ${engine === 'sqlite'
+      ? '\'{"k":0}\')'
+      : "(json_object('k', 0)), fulltext key (w)) collate utf8mb4_general_ci"}`,
   'create view seen as select * from items',
   ...engine === 'sqlite'
     ? [
         "create virtual table words using fts5(w, content='items', content_rowid='id')",
-        'create trigger words_i after insert on items begin insert into words (rowid, w) values (new.id, new.w); end',
-        "create trigger words_d after delete on items begin insert into words (words, rowid, w) values ('delete', " +
-          'old.id, old.w); end'
+        ...fullTextTriggers('items', 'words', ['w'])
       ]
     : []
 ]
