@@ -202,7 +202,7 @@ for (const name of TABLES) {
       why: string, bodyOf: (parent: Part) => object, [here, gone]: readonly [Part, Part]
     ): Promise<string> => {
       const [a, b] = [await send(bodyOf(here)), await send(bodyOf(gone))]
-      if (a !== b || !a.includes('"error"')) t.equal(a, b, `${why}: ${JSON.stringify(bodyOf(here))}`)
+      if (a !== b || !a.includes('"error"')) t.equal(a, b, `${why}: ${JSON.stringify(bodyOf(here)).slice(0, 300)}`)
       return a
     }
     for (const [index, here] of hidden.entries()) {

@@ -8,7 +8,10 @@ import t, { type Test } from 'tap'
 import { hashToken } from '../../src/access/tokens.ts'
 import { readTokenFile } from '../../src/access/token-settings.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
+import { tokenFor } from '../grants/support.ts'
 import { anyEngine } from '../support/rotation.ts'
+import { numberedId } from '../support/definitions.ts'
+import { callerOf, define, optional, param } from '../support/named-requests.ts'
 import { runInProcess } from '../support/command.ts'
 import { onEachEngine, TOKEN, type Service } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -24,41 +27,28 @@ const roles = {
     databases: { shop: { things: { columns: { select: ['id', 'name'] }, rows: { tenant: { $claim: '/tenant' } } } } }
   }
 }
-const find = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { name: {} },
-  body: { verb: 'select' as const, columns: ['id', 'name'], filters: { name: { $param: 'name' } } }
-}
-const other = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { id: { optional: true } },
-  body: { verb: 'select' as const, columns: ['id'], filters: { id: { $param: 'id' } } }
-}
-const named = {
-  ...other, parameters: { name: { optional: true } }, body: { ...other.body, filters: { name: { $param: 'name' } } }
-}
-const own = { ...find, as: undefined as never }
-delete (own as { as?: string }).as
+const asFront = { as: 'front' }
+const name = { name: optional }
+const find = define('things', {
+  verb: 'select', columns: ['id', 'name'], filters: { name: param('name') }
+}, asFront)
+const ids = (filters: object, parameters = {}) =>
+  define('things', { verb: 'select', columns: ['id'], filters }, { ...asFront, parameters })
+const other = ids({ id: param('id') }, { id: optional })
+const named = ids({ name: param('name') }, name)
+const own = define('things', find.body)
 const lonely = { ...other, table: 'nowhere' }
 const tokens = [
-  { name: 'website', sha256: hashToken('website'), requests: ['find', 'other', 'named'], claims: { tenant: 1 } },
-  { name: 'claimless', sha256: hashToken('claimless'), requests: ['find'] },
+  callerOf('website', ['find', 'other', 'named'], { tenant: 1 }),
+  callerOf('claimless', ['find']),
   { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const], databases: { shop: ['things'] } }
 ]
 
 const only = await anyEngine(t)
 const settings = { schema, only, tokens, options: { roles, requests: { find, other, named, own } } }
 
-const call = async ({ server }: Pick<Service, 'server'>, name: string, body: object, token = 'website') => {
-  const { payload } = await server.app.inject({
-    method: 'POST', url: `/api/requests/${name}`, headers: { authorization: `Bearer ${token}` }, payload: body
-  })
-  return payload
-}
+const call = async (service: Service, name: string, given: object, token = 'website') =>
+  (await service.call(name, given, { token })).text
 const code = (text: string): string => JSON.parse(text).error?.code ?? 'done'
 
 await onEachEngine(t, 'a column that is renamed breaks the requests that name it, ' +
@@ -144,47 +134,23 @@ await onEachEngine(t, 'what a public token does not see changes no byte', settin
   t.same(await world(), before)
 })
 
-const member = {
-  database: 'shop',
-  table: 'things',
-  parameters: { secret: { optional: true } },
-  body: {
-    verb: 'select' as const,
-    columns: ['id'],
-    include: {
-      twin: { table: 'things', on: { id: 'id' }, columns: ['id', 'name'], filters: { secret: { $param: 'secret' } } }
-    }
-  }
-}
+/** A request for things with a member. */
+const member = (twin: object, parameter: string) => define('things', {
+  verb: 'select', columns: ['id'], include: { twin: { table: 'things', ...twin } }
+}, { parameters: { [parameter]: optional } })
+const secret = param('secret')
+const twinById = (filters: object) => member({ on: { id: 'id' }, columns: ['id', 'name'], filters }, 'secret')
+const twinByTenant = (filters: object) => member({ on: { tenant: 'tenant' }, columns: ['id'], filters }, 'id')
 const hiding = [
-  {
-    name: 'narrow',
-    sha256: hashToken('narrow'),
-    permissions: ['select' as const],
-    databases: { shop: { things: { columns: { select: ['id', 'name', 'tenant'] } } } }
-  },
-  { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const], databases: { shop: ['things'] } },
-  { name: 'all', sha256: hashToken('all'), permissions: ['select' as const], databases: { shop: ['things'] } }
+  tokenFor('narrow', { things: { permissions: ['select'], columns: { select: ['id', 'name', 'tenant'] } } }),
+  tokenFor('writer', { things: { permissions: ['insert'] } }),
+  tokenFor('all', { things: { permissions: ['select'] } })
 ]
-const misnamed = {
-  ...member,
-  body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { secre: { $param: 'secret' } } } } }
-}
-const later = {
-  ...member,
-  body: { ...member.body, include: { twin: { ...member.body.include.twin, filters: { added: { $param: 'secret' } } } } }
-}
-const turned = {
-  ...member,
-  parameters: { id: { optional: true } },
-  body: {
-    ...member.body,
-    include: { twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } } }
-  }
-}
+const [misnamed, later] = [twinById({ secre: secret }), twinById({ added: secret })]
+const turned = twinByTenant({ id: param('id') })
 
 await onEachEngine(t, 'without an optional parameter, a call is refused as its caller would be, each time alike', {
-  schema, tokens: hiding, options: { requests: { member, misnamed, later, turned } }
+  schema, tokens: hiding, options: { requests: { member: twinById({ secret }), misnamed, later, turned } }
 }, async (t, service) => {
   t.match(JSON.parse(await call(service, 'member', {}, 'all')), { data: { count: 2 } })
   await service.sql('alter table things add column added varchar(20)')
@@ -205,10 +171,7 @@ await onEachEngine(t, 'without an optional parameter, a call is refused as its c
 })
 
 /** Only together with the parameter, an index serves the relation. */
-const served = {
-  ...turned,
-  body: { ...turned.body, include: { twin: { ...turned.body.include.twin, filters: { name: { $param: 'id' } } } } }
-}
+const served = twinByTenant({ name: param('id') })
 await onEachEngine(t, 'an optional parameter whose equality serves the relation of a member is refused', {
   schema: () => [...schema(), 'create index things_name on things (name, tenant)'],
   tokens: hiding,
@@ -221,63 +184,50 @@ await onEachEngine(t, 'an optional parameter whose equality serves the relation 
   }
 })
 
-const asFront = {
-  ...turned,
-  as: 'front',
-  body: {
-    ...turned.body,
-    include: { twin: { ...turned.body.include.twin, on: { id: 'id' }, filters: { id: { $param: 'id' } } } }
-  }
+const single = {
+  ...member({ on: { id: 'id' }, columns: ['id'], filters: { id: param('id') } }, 'id'), ...asFront
 }
 await onEachEngine(t, 'with the rights of a role, a member that would have another form is a broken definition', {
   schema,
-  tokens: [{ ...tokens[0], requests: '*' } as never],
+  tokens: [callerOf('website', '*', { tenant: 1 })],
   options: {
     roles: { front: { ...roles.front, databases: { shop: ['things'] } } },
-    requests: { turned: { ...turned, as: 'front' }, asFront }
+    requests: { turned: { ...turned, ...asFront }, single }
   }
 }, async (t, service) => {
   for (let count = 0; count < 2; count++) {
     for (const given of [{}, { id: 1 }]) {
       t.match(JSON.parse(await call(service, 'turned', given)).error, { code: 'BROKEN_DEFINITION', details: [] })
     }
-    t.match(JSON.parse(await call(service, 'asFront', {})), { data: { count: 2 } })
+    t.match(JSON.parse(await call(service, 'single', {})), { data: { count: 2 } })
   }
 })
 
-const name = { parameters: { name: { optional: true } } }
 const emptied = {
-  add: { ...find, ...name, body: { verb: 'insert' as const, data: { name: { $param: 'name' } } } },
-  change: {
-    ...find, ...name, body: { verb: 'update' as const, filters: { id: 1 }, data: { name: { $param: 'name' } } }
-  },
-  twice: {
-    ...find,
-    parameters: { one: {}, other: {}, name: {} },
-    body: {
-      verb: 'update' as const,
-      filters: {},
-      key: ['id'],
-      data: ['one', 'other'].map((id) => ({ id: { $param: id }, name: { $param: 'name' } }))
-    }
-  },
-  list: {
-    ...find,
-    ...name,
-    body: { verb: 'update' as const, filters: {}, key: ['id'], data: [{ id: 1, name: { $param: 'name' } }] }
-  }
+  add: define('things', { verb: 'insert', data: { name: param('name') } }, { ...asFront, parameters: name }),
+  change: define('things', {
+    verb: 'update', filters: { id: 1 }, data: { name: param('name') }
+  }, { ...asFront, parameters: name }),
+  twice: define('things', {
+    verb: 'update',
+    filters: {},
+    key: ['id'],
+    data: ['one', 'other'].map((id) => ({ id: param(id), name: param('name') }))
+  }, asFront),
+  list: define('things', {
+    verb: 'update', filters: {}, key: ['id'], data: [{ id: 1, name: param('name') }]
+  }, { ...asFront, parameters: name })
 }
 await onEachEngine(t, 'a request fits if it does with all its parameters, and its members have one form', {
   schema: (engine) => [
-    `create table things (id ${engine === 'sqlite' ? 'integer primary key' : 'int auto_increment primary key'},
-      name varchar(20) not null, tenant int)`,
+    `create table things (${numberedId(engine)}, name varchar(20) not null, tenant int)`,
     'create index things_tenant on things (tenant)',
     "insert into things (id, name) values (1, 'a')"
   ],
-  tokens: [{ ...tokens[0], requests: '*' } as never],
+  tokens: [callerOf('website', '*', { tenant: 1 })],
   options: {
     roles: { front: { ...roles.front, permissions: ['select', 'insert', 'update'], databases: { shop: ['things'] } } },
-    requests: { ...emptied, turned: { ...turned, as: 'front' } }
+    requests: { ...emptied, turned: { ...turned, ...asFront } }
   }
 }, async (t, service) => {
   const misfits = (): string[] => service.log.filter((line) => line.includes('does not fit'))
@@ -295,28 +245,18 @@ await onEachEngine(t, 'a request fits if it does with all its parameters, and it
     message: 'Parameter "other": the entry finds the same row as entry 0',
     details: [{ path: '/other' }]
   }, 'the key of an entry causes its error')
-  const keyed = await service.server.app.inject({
-    method: 'POST',
-    url: '/api/requests/add',
-    headers: { authorization: 'Bearer website', 'idempotency-key': 'one' },
-    payload: { name: 'b' }
-  })
-  t.match(keyed.json().error, {
+  const keyed = await service.call('add', { name: 'b' }, { token: 'website', headers: { 'idempotency-key': 'one' } })
+  t.match(keyed.json.error, {
     code: 'NOT_SUPPORTED', message: /^The database has no table for idempotency keys/
   }, 'the header is the caller\'s')
 })
 
-const search = {
-  database: 'shop',
-  table: 'texts',
-  parameters: { words: { optional: true }, least: { default: 1 } },
-  body: {
-    verb: 'select' as const,
-    columns: ['id'],
-    orderBy: 'id',
-    filters: { $match: { columns: ['v'], text: { $param: 'words' } }, id: { $gte: { $param: 'least' } } }
-  }
-}
+const search = define('texts', {
+  verb: 'select',
+  columns: ['id'],
+  orderBy: 'id',
+  filters: { $match: { columns: ['v'], text: param('words') }, id: { $gte: param('least') } }
+}, { parameters: { words: optional, least: { default: 1 } } })
 await onEachEngine(t, 'an optional text of a search takes the whole search away', {
   schema: (engine) => [
     `create table texts (id integer primary key, v varchar(60)${engine === 'sqlite' ? '' : ', fulltext key (v)'})`,
@@ -346,7 +286,7 @@ await onEachEngine(t, 'an optional text of a search takes the whole search away'
 t.test('a token file that changes while the service runs names only requests that it can call', async (t) => {
   const path = join(t.testdir(), 'tokens.json')
   const write = (...requests: string[]): void =>
-    writeFileSync(path, JSON.stringify([{ name: 'website', sha256: hashToken('website'), requests }]))
+    writeFileSync(path, JSON.stringify([callerOf('website', requests)]))
   write('find')
   const options = { databases: { shop: { url: 'sqlite::memory:' } }, roles, requests: { find, own }, tokensFile: path }
   const { tokenFile } = resolveSettings(options)
@@ -369,7 +309,7 @@ t.test('check shows each request with its callers, and fails for one that does n
   const run = async (requests: object) => {
     writeFileSync(path, JSON.stringify({
       databases: { shop: { url: 'sqlite::memory:', setup: schema() } },
-      tokens: tokens.map((token) => ({ ...token, ...(token.requests && { requests: '*' }) })),
+      tokens: tokens.map((token) => ({ ...token, ...('requests' in token && { requests: '*' }) })),
       roles: {
         front: { ...roles.front, databases: { shop: { ...roles.front.databases.shop, nowhere: {} } } },
         wide: { ...roles.front, databases: { shop: { things: { rows: { tenant: { $claim: '/tenant' } } } } } }
@@ -385,10 +325,8 @@ t.test('check shows each request with its callers, and fails for one that does n
   const good = await run({ find, other, own, right })
   t.equal(good.code, 1, good.stdout)
   t.match(good.stdout, /error: request "find": each call of token "claimless" is refused: The claim "\/tenant"/)
-  t.match(
-    good.stdout,
-    /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/
-  )
+  t.match(good.stdout, /request "find": GET, HEAD, POST \/api\/requests\/find: select on "things" as "front"; /)
+  t.match(good.stdout, /; parameters name \(varchar\(20\)\); called by token "website", token "claimless"\n/)
   t.match(good.stdout, /request "other": .*parameters id \(\w+, optional\)/)
   t.match(good.stdout, /request "own": .*with the rights of the caller; .*called by token "reader"\n/)
   const wrong = {
@@ -399,16 +337,7 @@ t.test('check shows each request with its callers, and fails for one that does n
     list: page({ filters: { id: { $in: { $param: 'x' } } } }, [{ $now: true }]),
     lonely,
     unheard: { ...own, table: 'hidden' },
-    member: {
-      ...other,
-      body: {
-        ...other.body,
-        filters: {},
-        include: {
-          twin: { table: 'things', on: { tenant: 'tenant' }, columns: ['id'], filters: { id: { $param: 'id' } } }
-        }
-      }
-    }
+    member: { ...turned, ...asFront }
   }
   const fixed = { ...find, as: 'wide', parameters: {}, body: { verb: 'insert', data: { name: 'a', tenant: 2 } } }
   const bad = await run({ fixed, ...wrong })

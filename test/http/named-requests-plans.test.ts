@@ -3,8 +3,9 @@
  * values.
  */
 import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { verbs } from '../../src/verbs/index.ts'
+import { numberedId } from '../support/definitions.ts'
+import { callerOf, define, optional, param as p } from '../support/named-requests.ts'
 import { onEachEngine, type EngineName, type Service } from '../support/service.ts'
 
 let plannings = 0
@@ -18,31 +19,22 @@ for (const handler of Object.values(verbs) as Array<{ plan: Function }>) {
 
 const schema = (engine: EngineName): string[] => [
   'create table owners (id int primary key, tenant int not null, name varchar(20) not null)',
-  `create table things (
-    id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'int auto_increment primary key'}, tenant int not null, name varchar(10) null, price decimal(10,2) null, doc json null,
-    made datetime null, owner int null, foreign key (owner) references owners(id))`,
+  `create table things (${numberedId(engine)}, tenant int not null, name varchar(10) null, price decimal(10,2) null,
+    doc json null, made datetime null, owner int null, foreign key (owner) references owners(id))`,
   "insert into owners values (1, 1, 'one'), (2, 2, 'two')",
-  "insert into things (id, tenant, name, price, doc, made, owner) values (1, 1, 'a', 1.50, '{\"a\": 1}', '2020-01-01 " +
-    "00:00:00', 1), (2, 1, 'b', 2.50, '[1]', null, 1), (3, 2, 'c', 3.50, null, '2020-01-01 00:00:00', 2), (4, 1, " +
-      "'d', 4.50, '0', '2020-01-03 00:00:00', null)"
+  `insert into things (id, tenant, name, price, doc, made, owner) values
+    (1, 1, 'a', 1.50, '{"a": 1}', '2020-01-01 00:00:00', 1), (2, 1, 'b', 2.50, '[1]', null, 1),
+    (3, 2, 'c', 3.50, null, '2020-01-01 00:00:00', 2), (4, 1, 'd', 4.50, '0', '2020-01-03 00:00:00', null)`
 ]
 const permissions = ['select' as const, 'insert' as const, 'update' as const, 'delete' as const]
-const p = (name: string) => ({ $param: name })
 const everything = { for: 'requests' as const, permissions, databases: { shop: '*' as const } }
 const tenant = { rows: { tenant: { $claim: '/tenant' } } }
 const ofTenant = { for: 'requests' as const, permissions, databases: { shop: { things: tenant, owners: tenant } } }
-const on = (table: string | undefined, parameters: object, body: object, as = 'everything') =>
-  ({ database: 'shop', ...(table !== undefined && { table }), as, parameters, body }) as never
+const on = (table: string | undefined, body: object, parameters = {}, as = 'everything') =>
+  define(table, body, { as, parameters })
 const letters = ['a', 'b', 'c', 'd', 'e', 'f']
 const requests = {
   find: on('things', {
-    ids: { optional: true },
-    name: { optional: true },
-    price: { default: '0.00' },
-    since: { default: { $now: { days: -36500 } } },
-    size: { default: 20 },
-    after: { default: null }
-  }, {
     verb: 'select',
     columns: ['id', 'name', 'price'],
     orderBy: 'price DESC',
@@ -54,8 +46,15 @@ const requests = {
       price: { $gte: p('price') },
       $or: [{ made: { $gte: p('since') } }, { made: null }]
     }
+  }, {
+    ids: optional,
+    name: optional,
+    price: { default: '0.00' },
+    since: { default: { $now: { days: -36500 } } },
+    size: { default: 20 },
+    after: { default: null }
   }),
-  skip: on('things', { size: {}, from: {} }, {
+  skip: on('things', {
     verb: 'select',
     columns: ['id'],
     orderBy: 'id',
@@ -63,22 +62,22 @@ const requests = {
     offset: p('from'),
     include: { mine: { table: 'owners', columns: ['name'] } }
   }),
-  owners: on('owners', { most: {} }, {
+  owners: on('owners', {
     verb: 'select',
     columns: ['id'],
     orderBy: 'id',
     include: { things: { columns: ['id'], orderBy: 'id DESC', limit: p('most') } }
   }),
-  add: on('things', { name: {}, price: { optional: true }, doc: { default: null } }, {
+  add: on('things', {
     verb: 'insert',
     data: { tenant: 1, name: p('name'), price: p('price'), doc: p('doc') },
     returning: ['name', 'price', 'doc']
-  }),
-  change: on('things', { id: {}, name: {} }, {
+  }, { price: optional, doc: { default: null } }),
+  change: on('things', {
     verb: 'update', filters: { id: p('id') }, data: { name: p('name') }, returning: ['id', 'name']
   }),
-  remove: on('things', { ids: {} }, { verb: 'delete', filters: { id: { $in: p('ids') } } }),
-  both: on(undefined, { name: {}, size: {} }, {
+  remove: on('things', { verb: 'delete', filters: { id: { $in: p('ids') } } }),
+  both: on(undefined, {
     operations: [
       { table: 'things', verb: 'insert', data: { tenant: 1, name: p('name') } },
       { table: 'things', verb: 'update', filters: { id: { $ref: '/0/id' } }, data: { name: 'both', owner: 1 } },
@@ -92,40 +91,33 @@ const requests = {
       { table: 'things', verb: 'select', columns: ['id'], filters: { name: { $in: [p('name'), 'a'] } } }
     ]
   }),
-  own: on(
-    'things', { name: { optional: true } },
-    { verb: 'select', columns: ['id', 'tenant'], orderBy: 'id', filters: { name: { $ne: p('name') } } }, 'ofTenant'
-  ),
-  own_add: on(
-    'things', { name: {}, owner: { optional: true } },
-    { verb: 'insert', data: { name: p('name'), owner: p('owner') }, returning: ['tenant'] }, 'ofTenant'
-  ),
-  own_members: on('owners', { name: { optional: true } }, {
+  own: on('things', {
+    verb: 'select', columns: ['id', 'tenant'], orderBy: 'id', filters: { name: { $ne: p('name') } }
+  }, { name: optional }, 'ofTenant'),
+  own_add: on('things', { verb: 'insert', data: { name: p('name'), owner: p('owner') }, returning: ['tenant'] }, {
+    owner: optional
+  }, 'ofTenant'),
+  own_members: on('owners', {
     verb: 'select',
     columns: ['id'],
     include: { things: { columns: ['id'], orderBy: 'id', filters: { name: p('name') } } }
-  }, 'ofTenant'),
-  many: on('things', Object.fromEntries(letters.map((name) => [name, { optional: true }])), {
+  }, { name: optional }, 'ofTenant'),
+  many: on('things', {
     verb: 'select', columns: ['id'], filters: { $and: letters.map((name) => ({ id: { $gte: p(name) } })) }
-  })
+  }, Object.fromEntries(letters.map((name) => [name, optional])))
 }
 const tokens = [
-  { name: 'all', sha256: hashToken('all'), requests: '*' as const },
-  { name: 'other', sha256: hashToken('other'), requests: '*' as const },
-  { name: 'one', sha256: hashToken('one'), requests: '*' as const, claims: { tenant: 1 } },
-  { name: 'two', sha256: hashToken('two'), requests: '*' as const, claims: { tenant: 2 } }
+  callerOf('all'), callerOf('other'), callerOf('one', '*', { tenant: 1 }), callerOf('two', '*', { tenant: 2 })
 ]
 
 /** Calls a request; returns `data` or the code, and how often bodies were planned for it. */
-async function call ({ server }: Pick<Service, 'server'>, name: string, parameters: object
-  | string, token = 'all'): Promise<{ data: any, planned: number }> {
-  const url = `/api/requests/${name}`
-  const headers = { authorization: `Bearer ${token}` }
+async function call (
+  service: Service, name: string, given: object | string, token = 'all'
+): Promise<{ data: any, planned: number }> {
   const before = plannings
-  const response = typeof parameters === 'string'
-    ? await server.app.inject({ method: 'GET', url: url + parameters, headers })
-    : await server.app.inject({ method: 'POST', url, headers, payload: parameters })
-  const { data, error } = response.json()
+  const { json: { data, error } } = typeof given === 'string'
+    ? await service.call(name + given, undefined, { token })
+    : await service.call(name, given, { token })
   return { data: error?.code ?? data, planned: plannings - before }
 }
 
