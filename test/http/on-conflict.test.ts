@@ -15,7 +15,8 @@ const schema: Schema = (engine) => [
   'insert into pairs values (1, 2, 3)',
   'create table words (word varchar(20) not null primary key, v int null)',
   "insert into words values ('one', 1)",
-  `create table spoken (word varchar(20) not null primary key ${engine === 'sqlite' ? 'collate nocase' : ''}, v int null)`,
+  `create table spoken (word varchar(20) ${engine === 'sqlite' ? 'collate nocase' : ''} not null primary key,
+    v int null)`,
   "insert into spoken values ('one', 1)",
   `create table plain (${numberedId(engine)}, n int null)`,
   ...['signed', 'unsigned'].flatMap((name) => [

@@ -13,7 +13,8 @@ const schema = {
   sqlite: [
     'create table wide (id integer primary key, wide_id integer not null, text text)',
     'create index by_wide on wide (wide_id)',
-    `insert into wide with recursive n (id) as (select 1 union all select id + 1 from n where id < 10) select id, id, hex(zeroblob(${UNIT / 4})) from n`
+    `insert into wide with recursive n (id) as (select 1 union all select id + 1 from n where id < 10)
+      select id, id, hex(zeroblob(${UNIT / 4})) from n`
   ]
 }
 const select = (limit: number, rest: object = {}) => ({ table: 'wide', verb: 'select', limit, ...rest })

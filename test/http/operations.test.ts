@@ -2,25 +2,19 @@
 import t from 'tap'
 import type { Operation, OperationsBody } from '../../schemas/body.ts'
 import type { OperationOf, OperationsFields } from '../../src/client/index.ts'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenOf } from '../grants/support.ts'
+import { numberedId } from '../support/definitions.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
-const WRITER = 'writer-token-writer-token-writer-token'
-const READER = 'reader-token-reader-token-reader-token'
 const tokens = [
-  {
-    name: 'reader',
-    sha256: hashToken(READER),
-    permissions: ['select' as const],
-    databases: { shop: ['orders', 'absent', 'missing'] }
-  },
-  { name: 'writer', sha256: hashToken(WRITER), permissions: ['update' as const, 'delete' as const, 'insert' as const] }
+  tokenOf('reader', { permissions: ['select'], databases: { shop: ['orders', 'absent', 'missing'] } }),
+  tokenOf('writer', { permissions: ['update', 'delete', 'insert'] })
 ]
 const schema: Schema = (engine) => [
   ...engine === 'sqlite' ? shop.sqlite : shop.mysql,
-  `create table items (id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint not null auto_increment primary key'}, big bigint, note varchar(50), doc json)`,
+  `create table items (${numberedId(engine, 'bigint')}, big bigint, note varchar(50), doc json)`,
   'create table texts (id int primary key, text varchar(4000))',
   ...engine === 'sqlite' ? [] : ['create table plain (id int not null primary key) engine = MyISAM']
 ]
@@ -265,7 +259,7 @@ await test('operations that only select read one snapshot', async (t, { operate,
 
 await test('each operation is under its own permissions, and refusals come stage by stage', async (t, service) => {
   const { operate, statements } = service
-  const token = READER
+  const token = 'reader'
   const select = (table: string, rest: object = {}) => ({ table, verb: 'select', ...rest })
   statements()
   const cases: Array<[object[], number, string, string]> = [
@@ -411,7 +405,7 @@ await testLimited('what a write asks for besides holds in an operation', async (
 })
 
 await test('a dry run of a write needs the permission select', async (t, { operate }) => {
-  const token = WRITER
+  const token = 'writer'
   const update = { table: 'customers', verb: 'update', filters: { id: 1 }, data: { name: 'x' } }
   isRefusal(t, await operate({ operations: [update], dryRun: true }, { token }), {
     status: 403, code: 'PERMISSION_DENIED', why: 'it tells of rows'

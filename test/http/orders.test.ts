@@ -1,8 +1,10 @@
 /** Orders: where NULL stands. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
+import { plainId } from '../support/definitions.ts'
+import { countReadRows } from '../support/read-rows.ts'
 import { useEachEngine } from '../support/rotation.ts'
-import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine } from '../support/service.ts'
 
 useEachEngine(t)
 
@@ -12,14 +14,15 @@ const rows = (write: (n: number) => string): string =>
   Array.from({ length: ROWS }, (_, index) => `(${write(index + 1)})`).join()
 
 const schema = (engine: EngineName): string[] => {
-  const id = engine === 'sqlite' ? 'id integer primary key' : 'id int not null primary key'
+  const id = plainId(engine)
   return [
     `create table owners (${id}, name varchar(10), rank_of int)`,
     "insert into owners values (1, 'b', 1), (2, null, 2), (3, 'a', null)",
-    `create table tasks (${id}, owner_id int, due date, hours decimal(5,1), done int not null, foreign key (owner_id) references owners (id))`,
+    `create table tasks (${id}, owner_id int, due date, hours decimal(5,1), done int not null,
+      foreign key (owner_id) references owners (id))`,
     'create index by_owner on tasks (owner_id, due)', 'create index by_due on tasks (due)',
-    "insert into tasks values (1, 1, '2026-01-02', 1.5, 0), (2, 1, null, null, 1), (3, 2, '2026-01-01', 2, 0), (4, " +
-      "null, null, 1, 1), (5, 3, '2026-01-02', null, 0)",
+    `insert into tasks values (1, 1, '2026-01-02', 1.5, 0), (2, 1, null, null, 1), (3, 2, '2026-01-01', 2, 0),
+      (4, null, null, 1, 1), (5, 3, '2026-01-02', null, 0)`,
     `create table many (${id}, due int, key_of int not null)`, 'create index many_due on many (due)',
     `insert into many values ${rows((n) => `${n}, ${n % 4 === 0 ? 'null' : n}, ${n}`)}`,
     ...engine === 'sqlite' ? ['analyze'] : ['analyze table many']
@@ -28,7 +31,7 @@ const schema = (engine: EngineName): string[] => {
 
 await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
   schema
-}, async (t, { engine, post, sql, server, statements }) => {
+}, async (t, { engine, post, sql, statements }) => {
   const ids = async (table: string, body: object): Promise<unknown> => {
     const { json } = await post(table, { verb: 'select', ...table === 'tasks' && { columns: ['id'] }, ...body })
     return json.error === undefined
@@ -95,23 +98,16 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
   t.same(lists.json.data.rows, [
     { id: 1, tasks: [{ id: 1 }] }, { id: 2, tasks: [{ id: 3 }] }, { id: 3, tasks: [{ id: 5 }] }
   ])
-  const stream = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/tasks',
-    headers: { authorization: `Bearer ${TOKEN}`, accept: 'text/csv' },
-    payload: { verb: 'select', columns: ['id'], orderBy: 'due ASC NULLS LAST, id' }
-  })
-  t.equal(stream.body, 'id\r\n3\r\n1\r\n5\r\n2\r\n4\r\n')
+  const stream = await post('tasks', {
+    verb: 'select', columns: ['id'], orderBy: 'due ASC NULLS LAST, id'
+  }, { headers: { accept: 'text/csv' } })
+  t.equal(stream.text, 'id\r\n3\r\n1\r\n5\r\n2\r\n4\r\n')
   if (engine === 'sqlite') return
   const read = async (orderBy: string): Promise<number> => {
     statements()
     t.equal((await post('many', { verb: 'select', columns: ['id', 'due'], orderBy, limit: 10 })).json.data.count, 10)
     const [statement = ''] = statements().filter((text) => text.includes('`many`'))
-    await sql('flush status')
-    await sql(statement)
-    return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce(
-      (sum, { Value: value }) => sum + Number(value), 0
-    )
+    return await countReadRows(sql, [statement])
   }
   for (const orderBy of ['due', 'due ASC NULLS FIRST', 'due DESC NULLS LAST']) {
     t.ok(await read(orderBy) <= 12, `an index has the order ${orderBy}`)
@@ -120,12 +116,14 @@ await onEachEngine(t, 'NULLS FIRST and NULLS LAST', {
 })
 
 const regions = (engine: EngineName): string[] => [
-  'create table lands (id integer not null primary key, name varchar(10), secret int)', 'insert into lands values ' +
-    "(1, 'Peru', 2), (2, 'Chad', 1)", 'create table customers (id integer not null primary key, name varchar(10), ' +
-      'land_id int, foreign key (land_id) references lands (id))', "insert into customers values (1, 'Ada', 1), (2, " +
-        "'Bo', 2), (3, 'Cy', null)",
-  'create table orders (id integer not null primary key, customer_id int, foreign key (customer_id) ' +
-    'references customers (id))', 'insert into orders values (1, 1), (2, 2), (3, 3), (4, null), (5, 2)',
+  'create table lands (id integer not null primary key, name varchar(10), secret int)',
+  "insert into lands values (1, 'Peru', 2), (2, 'Chad', 1)",
+  `create table customers (id integer not null primary key, name varchar(10), land_id int,
+    foreign key (land_id) references lands (id))`,
+  "insert into customers values (1, 'Ada', 1), (2, 'Bo', 2), (3, 'Cy', null)",
+  `create table orders (id integer not null primary key, customer_id int,
+    foreign key (customer_id) references customers (id))`,
+  'insert into orders values (1, 1), (2, 2), (3, 3), (4, null), (5, 2)',
   ...engine === 'sqlite'
     ? ['create index by_customer on orders (customer_id)', 'create index by_land on customers (land_id)']
     : []
@@ -137,7 +135,7 @@ const sellers = [
 
 await onEachEngine(t, 'orders through members of members', {
   schema: regions, tokens: sellers
-}, async (t, { post, server }) => {
+}, async (t, { post }) => {
   const land = { table: 'lands', columns: ['name'] }
   const include = { customer: { table: 'customers', columns: ['name'], include: { land } } }
   const ids = async (orderBy: unknown, more: object = {}, options: object = {}, table = 'orders'): Promise<unknown> => {
@@ -164,13 +162,10 @@ await onEachEngine(t, 'orders through members of members', {
       }]
     }]
   )
-  const stream = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/orders',
-    headers: { authorization: `Bearer ${TOKEN}`, accept: 'application/x-ndjson' },
-    payload: { verb: 'select', columns: ['id'], orderBy: 'customer.land.name DESC, id', include, limit: 1 }
-  })
-  t.equal(stream.body, '{"id":1,"customer":{"name":"Ada","land":{"name":"Peru"}}}\n')
+  const stream = await post('orders', {
+    verb: 'select', columns: ['id'], orderBy: 'customer.land.name DESC, id', include, limit: 1
+  }, { headers: { accept: 'application/x-ndjson' } })
+  t.equal(stream.text, '{"id":1,"customer":{"name":"Ada","land":{"name":"Peru"}}}\n')
   t.equal(await ids('customer.land.secret', {}, { token: SELLER }), 'COLUMN_NOT_FOUND /orderBy')
   t.same(
     await ids('customer.land.name ASC NULLS LAST, id', {}, { token: SELLER }), [1, 2, 3, 4, 5],

@@ -17,7 +17,8 @@ const tablesOf = (engine: EngineName): RandomTable[] => {
 }
 
 const randomRow = (random: Random, { columns }: RandomTable): string =>
-  `{${columns.map(({ name, nullable, pool }) => `"${name}":${nullable && random(4) === 0 ? 'null' : pick(random, pool)}`).join()}}`
+  `{${columns.map(({ name, nullable, pool }) =>
+    `"${name}":${nullable && random(4) === 0 ? 'null' : pick(random, pool)}`).join()}}`
 
 interface Term { readonly name: string, readonly direction: string }
 

@@ -1,7 +1,7 @@
 /** Orders by values inside JSON columns. The law of all values is in json-paths-law.test.ts. */
 import t, { type Test } from 'tap'
 import { tokenFor } from '../grants/support.ts'
-import { type EngineName, onEachEngine, TOKEN } from '../support/service.ts'
+import { type EngineName, onEachEngine } from '../support/service.ts'
 
 /**
  * In their order, each with what it is equal to: every engine sorts some of them in another way by `json_extract`
@@ -36,7 +36,8 @@ const schema = (engine: EngineName): string[] => {
     ({ id, document }) => `(${id}, ${id % 2}, ${quoted(document, engine)}, ${quoted(document, engine)}, 'n')`
   )
   return [
-    `create table docs (id ${int} not null primary key, half ${int} not null, meta json, secret json, name varchar(10))`,
+    `create table docs (id ${int} not null primary key, half ${int} not null, meta json, secret json,
+      name varchar(10))`,
     `insert into docs values ${rows.join()}`, 'create index by_half on docs (half)',
     `create table halves (id ${int} not null primary key, meta json)`,
     "insert into halves values (0, '{\"v\":2}'), (1, '{\"v\":1}')",
@@ -183,10 +184,8 @@ await onEachEngine(t as Test, 'orders by a path', { schema, tokens }, async (t, 
     const [first, second] = inOrder((one, other) => up(other, one))
     const body = { verb: 'select', columns: ['id'], orderBy: by('DESC') }
     for (const accept of ['text/csv', 'application/x-ndjson']) {
-      const stream = await server.app.inject({
-        method: 'POST', url: '/api/shop/docs', headers: { authorization: `Bearer ${TOKEN}`, accept }, payload: body
-      })
-      t.same((stream.body.match(/\d+/g) ?? []).slice(0, DOCUMENTS.length).map(Number), inOrder(
+      const stream = await post('docs', body, { headers: { accept } })
+      t.same((stream.text.match(/\d+/g) ?? []).slice(0, DOCUMENTS.length).map(Number), inOrder(
         (one, other) => up(other, one)
       ), accept)
     }

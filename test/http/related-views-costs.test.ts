@@ -1,21 +1,14 @@
 // night: a hundred thousand rows
 /** What members and filters by the rows of a view cost: rows read by the server's own counters. */
 import t from 'tap'
-import { type EngineName, onEachEngine, type Schema } from '../support/service.ts'
+import { countReadRows } from '../support/read-rows.ts'
+import { onEachEngine, type Schema } from '../support/service.ts'
 
 const ten = '(select 0 n union select 1 union select 2 union select 3 union select 4 union select 5 union select 6 ' +
   'union select 7 union select 8 union select 9)'
 const numbers =
-  `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n n from ${ten} a, ${ten} b, ${ten} c, ${ten} d, ${ten} e) numbers`
-
-/** Rows that a statement reads, by the counters of the server. */
-async function countRead (sql: (statement: string) => Promise<any[]>, statement: string): Promise<number> {
-  await sql('flush status')
-  await sql(statement)
-  return (await sql("show session status where Variable_name like 'Handler_read%'")).reduce(
-    (sum, { Value: value }) => sum + Number(value), 0
-  )
-}
+  `(select a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n n
+    from ${[...'abcde'].map((name) => `${ten} ${name}`).join()}) numbers`
 
 const OF_VIEW = 100_000
 const schemaOfViews = (): string[] => [
@@ -23,7 +16,8 @@ const schemaOfViews = (): string[] => [
   'create table items (id int not null primary key, parent_id int not null, code varchar(10) not null, n int not ' +
     'null, loose varchar(10))',
   'create table children (id int not null primary key, parent_id int not null, item int not null, key (parent_id))',
-  `insert into items select n, n % 10000, concat('c', n % 10000), n % 7, concat('c', n % 10000) from ${numbers} where n < ${OF_VIEW}`,
+  `insert into items select n, n % 10000, concat('c', n % 10000), n % 7, concat('c', n % 10000)
+    from ${numbers} where n < ${OF_VIEW}`,
   "insert into parents select id, concat('c', id), id, concat('c', id) from items where id < 1000",
   'insert into children select id, id % 1000, id % 10000 from items where id < 5000',
   'create view plain as select * from items',
@@ -45,7 +39,7 @@ await onEachEngine(t, 'a view is read once for a statement, and a statement read
     t.ok(sent.length <= most.statements, `${name}: ${sent.length} statements`)
     // each reading of the view: the view and what it groups, then temporary tables of the related rows
     for (const statement of sent) {
-      const read = await countRead(sql, statement)
+      const read = await countReadRows(sql, [statement])
       t.ok(
         read <= (most.reads ?? 1) * 2.6 * OF_VIEW,
         `${name}: ${read} rows read: ${statement.slice(0, 200)} … ${statement.slice(-300)}`
@@ -112,20 +106,23 @@ await onEachEngine(t, 'a view is read once for a statement, and a statement read
   }
 })
 
-const quoteOf = (engine: EngineName): string => engine === 'sqlite' ? '"' : '`'
 const ODD = "select x.k, 't1' ; --"
-const schemaOfLarge: Schema = (engine) => [
-  `create table wide (id int not null primary key, ${Array.from({ length: 70 }, (_, index) => `c${index} int`).join()})`,
-  'create view wide_seen as select * from wide',
-  `create table texts (id int not null primary key, txt varchar(10000)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
-  'create view texts_seen as select * from texts',
-  `create view ${quoteOf(engine)}${ODD}${quoteOf(engine)} as select id as ${quoteOf(engine)}v0${quoteOf(engine)}, c0 as ${quoteOf(engine)}rn${quoteOf(engine)}, c1 as ${quoteOf(engine)}k.v0${quoteOf(engine)} from wide`,
-  'create view counted as select c0, count(*) as n from wide group by c0',
-  ...Array.from(
-    { length: 260 }, (_, id) => `insert into wide values (${id}, ${Array.from({ length: 70 }, () => id % 130).join()})`
-  ),
-  ...Array.from({ length: 260 }, (_, id) => `insert into texts values (${id}, '${String(id).padEnd(9000, 'é')}')`)
-]
+const WIDE = Array.from({ length: 70 }, (_, index) => `c${index}`)
+const schemaOfLarge: Schema = (engine) => {
+  const quoted = (name: string): string => engine === 'sqlite' ? `"${name}"` : `\`${name}\``
+  return [
+    `create table wide (id int not null primary key, ${WIDE.map((name) => `${name} int`).join()})`,
+    'create view wide_seen as select * from wide',
+    `create table texts (id int not null primary key,
+      txt varchar(10000)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
+    'create view texts_seen as select * from texts',
+    `create view ${quoted(ODD)} as
+      select id as ${quoted('v0')}, c0 as ${quoted('rn')}, c1 as ${quoted('k.v0')} from wide`,
+    'create view counted as select c0, count(*) as n from wide group by c0',
+    ...Array.from({ length: 260 }, (_, id) => `insert into wide values (${id}, ${WIDE.map(() => id % 130).join()})`),
+    ...Array.from({ length: 260 }, (_, id) => `insert into texts values (${id}, '${String(id).padEnd(9000, 'é')}')`)
+  ]
+}
 
 await onEachEngine(t, 'values that are too many or too long for a statement are divided, and names are ' +
   'those of the catalog', { schema: schemaOfLarge, database: { statementTimeout: 60_000 } }, async (t, { post }) => {
@@ -138,7 +135,7 @@ await onEachEngine(t, 'values that are too many or too long for a statement are 
   }
   const wide = await membersOf('wide', {
     table: 'wide_seen',
-    on: Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`c${index}`, `c${index}`])),
+    on: Object.fromEntries(WIDE.map((name) => [name, name])),
     columns: ['id'],
     orderBy: 'id'
   })

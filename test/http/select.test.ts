@@ -18,9 +18,11 @@ const test = sharedOnEachEngine(t, {
       ...shop[engine === 'sqlite' ? 'sqlite' : 'mysql'],
       'create table numbers (n int not null primary key)',
       `insert into numbers values ${Array.from({ length: LOTS }, (_, index) => `(${index + 1})`).join(', ')}`,
-      `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null, ${quote(engine, ' x')} integer not null, doc json null)`,
+      `create table odd (id integer not null primary key, ${quote(engine, 'a,b')} integer not null,
+        ${quote(engine, ' x')} integer not null, doc json null)`,
       'insert into odd values (1, 2, 1, null), (2, 1, 1, null), (3, 2, 0, null)',
-      `create table long_texts (id integer not null primary key, ${types.flatMap((type, index) => [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`,
+      `create table long_texts (id integer not null primary key, ${types.flatMap((type, index) =>
+        [`a${index} ${type} not null`, `b${index} ${type} not null`]).join(', ')})`,
       'create table renamed (v1 int not null, v0 int not null)', 'insert into renamed values (1, 30), (2, 20), (3, 10)',
       ...engine === 'sqlite'
         ? []

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { trigger } from '../support/definitions.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import {
   type EngineName, onEachEngine, type Schema, type Service, sharedOnEachEngine, startService
@@ -25,22 +26,22 @@ const CHANGES = [
   'set unique_checks = 0, sql_auto_is_null = 1'
 ]
 
-const state = (isolation: string): string => `create function session_state() returns varchar(1000) reads sql data return
-  concat_ws(' ', @@time_zone, @@sql_select_limit, now() > '2020-01-01', @@insert_id, @@character_set_results,
+const state = (isolation: string): string => `create function session_state() returns varchar(1000) reads sql data
+  return concat_ws(' ', @@time_zone, @@sql_select_limit, now() > '2020-01-01', @@insert_id, @@character_set_results,
   if(@@foreign_key_checks, 1, 0), if(@@unique_checks, 1, 0), if(@@sql_auto_is_null, 1, 0), @@${isolation})`
 const RIGHT = '+00:00 18446744073709551615 1 0 utf8mb4 1 1 0 READ-COMMITTED'
 
-const trigger = (table: string, event: string, action: string): string =>
-  `create trigger ${table}_${event.replace(' ', '_')} ${event} on ${table} for each row ${action}`
+const changesOn = (table: string, event: string, action: string): string =>
+  trigger(`${table}_${event.replace(' ', '_')}`, `${event} on ${table}`, action)
 
 const changing = (engine: EngineName): string[] => [
   'create table times (id int primary key, at timestamp null, note varchar(50) character set utf8mb4)',
   'create table plain (id int primary key)',
   ...CHANGES.flatMap((change, index) => [
     `create table changes_${index} (id int primary key auto_increment, n int null)`,
-    ...['before insert', 'after update', 'before delete'].map((event) => trigger(`changes_${index}`, event, change)),
+    ...['before insert', 'after update', 'before delete'].map((event) => changesOn(`changes_${index}`, event, change)),
     `create table fails_${index} (id int primary key, n int null)`,
-    trigger(`fails_${index}`, 'before insert', `begin ${change}; signal sqlstate '45000' set message_text = 'no'; end`),
+    changesOn(`fails_${index}`, 'before insert', `${change}; signal sqlstate '45000' set message_text = 'no'`),
     `create function f_${index}() returns int no sql begin ${change}; return 1; end`,
     `create view view_${index} as select id, f_${index}() as n from plain`
   ]),
@@ -283,14 +284,14 @@ await onEachEngine(t, 'a trigger of a table without transactions leaves nothing 
   schema: (engine) => [
     ...['read only', 'isolation level serializable'].flatMap((change, index) => [
       `create table untransacted_${index} (id int auto_increment primary key, a int) engine = myisam`,
-      trigger(`untransacted_${index}`, 'before insert', `set transaction ${change}`)
+      changesOn(`untransacted_${index}`, 'before insert', `set transaction ${change}`)
     ]),
     'create table transacted (id int auto_increment primary key, a int)',
     // MariaDB ends at such a trigger of a table with transactions
     ...engine === 'mysql'
       ? [
           'create table refusing (id int auto_increment primary key, a int)',
-          trigger('refusing', 'before insert', 'set transaction read only')
+          changesOn('refusing', 'before insert', 'set transaction read only')
         ]
       : [],
     'create view levels as select trx_isolation_level as level from information_schema.innodb_trx where ' +

@@ -106,7 +106,8 @@ const on = (engine: EngineName): Stored[] =>
 const schema = (engine: EngineName): string[] => [
   ...engine === 'sqlite' ? [] : ["set session sql_mode = 'ALLOW_INVALID_DATES', time_zone = '+00:00'"],
   ...on(engine).flatMap(({ declaration, values }, index) => [
-    `create table v${index} (id int primary key, v ${declaration}${engine !== 'sqlite' && !declaration.endsWith('null') ? ' null' : ''})`,
+    `create table v${index} (id int primary key,
+      v ${declaration}${engine !== 'sqlite' && !declaration.endsWith('null') ? ' null' : ''})`,
     ...declaration.startsWith('blob') || declaration === 'text' || declaration.startsWith('json')
       ? []
       : [`create index v${index}_v on v${index} (v)`],

@@ -9,11 +9,16 @@ import { until } from '../support/until.ts'
 
 const wide = 'n'.repeat(200)
 const schema = {
-  mysql: ['create table rows_ (id integer primary key auto_increment, wide varchar(200) not null)', `insert into rows_ (wide) with recursive digits (n) as (select 0 union all select n + 1 from digits where n < 9)
-    select '${wide}' from digits a, digits b, digits c, digits d, digits e, (select 1 union all select 2) f`],
+  mysql: [
+    'create table rows_ (id integer primary key auto_increment, wide varchar(200) not null)',
+    `insert into rows_ (wide)
+      with recursive digits (n) as (select 0 union all select n + 1 from digits where n < 9)
+      select '${wide}' from digits a, digits b, digits c, digits d, digits e, (select 1 union all select 2) f`
+  ],
   sqlite: [
     'create table rows_ (id integer primary key, wide text not null)',
-    `insert into rows_ (wide) with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 200000) select '${wide}' from seq`
+    `insert into rows_ (wide)
+      with recursive seq (n) as (select 1 union all select n + 1 from seq where n < 200000) select '${wide}' from seq`
   ]
 }
 

@@ -9,7 +9,7 @@ import { onOneLine } from '../../src/json/exact-json.ts'
 import { cellOf, readWithNode, readWithPython, type Csv } from '../support/csv.ts'
 import { quoted } from '../support/quoted.ts'
 import { seed } from '../support/seed.ts'
-import { onEachEngine, TOKEN, type EngineName } from '../support/service.ts'
+import { onEachEngine, type EngineName } from '../support/service.ts'
 import { mysqlGroups, sqliteGroups, type TypedColumn } from '../support/typed-columns.ts'
 
 const ROWS = 60
@@ -31,17 +31,14 @@ const normal = (csv: Csv, rows: ReadonlyArray<Record<string, unknown>>): Csv => 
 })
 
 const declare = (engine: EngineName, columns: readonly TypedColumn[], group: number): string =>
-  `create table g${group} (id integer not null primary key, ${columns.map(({ declaration }, index) => `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`
+  `create table g${group} (id integer not null primary key, ${columns.map(({ declaration }, index) =>
+    `c${index} ${declaration}${engine === 'sqlite' ? '' : ' null'}`).join(', ')})`
 
 await onEachEngine(t, 'streams have the values of every type', {
   schema: (engine) => groupsOf(engine).map((columns, group) => declare(engine, columns, group))
-}, async (t, { engine, server, post }) => {
-  const stream = async (table: string, accept: string): Promise<string> => (await server.app.inject({
-    method: 'POST',
-    url: `/api/shop/${table}`,
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
-    payload: '{"verb":"select","orderBy":"id"}'
-  })).body
+}, async (t, { engine, post }) => {
+  const stream = async (table: string, accept: string): Promise<string> =>
+    (await post(table, { verb: 'select', orderBy: 'id' }, { headers: { accept } })).text
   const all: Array<{ readonly csv: string, readonly rows: ReadonlyArray<Record<string, unknown>> }> = []
   for (const [group, columns] of groupsOf(engine).entries()) {
     const table = `g${group}`
@@ -49,7 +46,8 @@ await onEachEngine(t, 'streams have the values of every type', {
       numRuns: ROWS, seed: seed + index
     }))
     const data = Array.from({ length: ROWS }, (_, row) =>
-      `{"id":${row},${columns.map((_column, index) => `"c${index}":${JSON.stringify(quoted(parse(samples[index]?.[row] as string)))}`).join()}}`)
+      `{"id":${row},${columns.map((_column, index) =>
+        `"c${index}":${JSON.stringify(quoted(parse(samples[index]?.[row] as string)))}`).join()}}`)
     const inserted = await post(table, `{"verb":"insert","data":[${data.join()}]}`)
     if (inserted.status !== 200) { t.fail(`insert refused: ${inserted.text}`, { seed }); return }
     const { text: whole } = await post(table, { verb: 'select', orderBy: 'id' })
@@ -87,7 +85,7 @@ await onEachEngine(t, 'a row is one line of NDJSON for every reader, with the va
     sqlite: ['create table odd (id integer primary key, "a\u2028b" text, doc json)'],
     mysql: ['create table odd (id int primary key, `a\u2028b` mediumtext character set utf8mb4, doc json)']
   }
-}, async (t, { server, post }) => {
+}, async (t, { post }) => {
   const ends = '\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029'
   const texts = [
     ends, `${ends}${ends}`, '\u2028', 'x\u2029', '\u2028x', '\u2027\u202a\xe2\x80\xc2\x84\x86',
@@ -95,13 +93,9 @@ await onEachEngine(t, 'a row is one line of NDJSON for every reader, with the va
   ]
   const data = texts.map((text, id) => ({ id, 'a\u2028b': text, doc: { $eq: { 'a\u2028b': [text] } } }))
   t.equal((await post('odd', { verb: 'insert', data })).status, 200)
-  const { body } = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/odd',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' },
-    payload: '{"verb":"select","orderBy":"id"}'
-  })
-  const lines = body.split(LINE_END)
+  const select = { verb: 'select', orderBy: 'id' }
+  const { text } = await post('odd', select, { headers: { accept: 'application/x-ndjson' } })
+  const lines = text.split(LINE_END)
   t.equal(lines.pop(), '')
-  t.same(lines.map((line) => JSON.parse(line)), (await post('odd', { verb: 'select', orderBy: 'id' })).json.data.rows)
+  t.same(lines.map((line) => JSON.parse(line)), (await post('odd', select)).json.data.rows)
 })

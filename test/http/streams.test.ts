@@ -1,6 +1,6 @@
 /** Selects that are answered with streams: which ones, with what, and what is refused. */
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { type Answer, type Service, sharedOnEachEngine, startService, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -9,31 +9,21 @@ import { listen, request } from '../support/wire.ts'
 const NDJSON = 'application/x-ndjson'
 const CSV = 'text/csv'
 
-/** The text of a stream, or of a refusal. */
-async function ask (
-  { server }: Service, table: string, body: object | string,
-  { accept = NDJSON, token = 'test-token-that-may-do-everything-0123456789', path = `/api/shop/${table}` } = {}
-): Promise<Pick<Answer, 'status' | 'headers' | 'text'>> {
-  const { statusCode: status, headers, body: text } = await server.app.inject({
-    method: 'POST',
-    url: path,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', accept },
-    payload: typeof body === 'string' ? body : JSON.stringify(body)
-  })
-  return { status, headers, text }
-}
+/** Asks for a stream. */
+const ask = (service: Pick<Service, 'post'>, table: string, body: object | string, {
+  accept = NDJSON, token = TOKEN
+} = {}): Promise<Answer> => service.post(table, body, { token, headers: { accept } })
 
 /** What a JSON answer has as rows, each as a line: the bytes between its brackets. */
 const linesOf = (text: string): string =>
   text.slice(text.indexOf('[') + 1, text.lastIndexOf('],"count"')).replaceAll('},{"id"', '}\n{"id"') + '\n'
 
-const reader = 'a-token-that-sees-some-of-it-0123456789'
-const tokens = [{
-  name: 'reader',
-  sha256: hashToken(reader),
-  permissions: ['select' as const],
-  databases: { shop: { customers: { columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } } } }
-}, { name: 'writer', sha256: hashToken('writer'), permissions: ['insert' as const] }]
+const tokens = [
+  tokenFor('reader', {
+    customers: { permissions: ['select'], columns: { select: ['id', 'name', 'status'] }, rows: { status: 'new' } }
+  }),
+  tokenOf('writer', { permissions: ['insert'] })
+]
 
 const test = sharedOnEachEngine(t, {
   schema: (engine) => engine === 'sqlite'
@@ -81,7 +71,7 @@ await test('a select is answered row by row where Accept asks for it', async (t,
     { 'content-type': /^application\/json/, vary: 'Accept' }, 'another verb is answered in JSON'
   )
   t.match(
-    (await ask(service, '', { operations: [{ table: 'customers', verb: 'select' }] }, { path: '/api/shop' })).headers,
+    (await service.operate([{ table: 'customers', verb: 'select' }], { headers: { accept: NDJSON } })).headers,
     { 'content-type': /^application\/json/ }, 'and so are operations'
   )
 
@@ -90,7 +80,7 @@ await test('a select is answered row by row where Accept asks for it', async (t,
     accept: CSV
   })).text, 'id,note\r\n', 'but the names')
 
-  const seen = await ask(service, 'customers', { verb: 'select', orderBy: 'id' }, { token: reader })
+  const seen = await ask(service, 'customers', { verb: 'select', orderBy: 'id' }, { token: 'reader' })
   t.equal(
     seen.text, '{"id":1,"name":"Ada","status":"new"}\n{"id":2,"name":"Grace","status":"new"}\n',
     'a grant sees its own columns and rows'
@@ -99,7 +89,7 @@ await test('a select is answered row by row where Accept asks for it', async (t,
     ['orders', {}, 404, 'TABLE_NOT_FOUND'], ['customers', { columns: ['email'] }, 400, 'COLUMN_NOT_FOUND'],
     ['customers', { include: { orders: {} } }, 404, 'TABLE_NOT_FOUND']
   ] as const) {
-    const refused = await ask(service, table, { verb: 'select', ...body }, { token: reader })
+    const refused = await ask(service, table, { verb: 'select', ...body }, { token: 'reader' })
     t.match([refused.status, refused.text], [status, code], `${table} ${code}`)
   }
 })
@@ -113,7 +103,9 @@ await test('the fields of a select work in a stream', async (t, shared) => {
     return status === 200 ? text.trim().split('\r\n').slice(1).join() : JSON.parse(text).error.code
   }
   await service.sql(
-    `insert into customers (email, name) with recursive n (i) as (select 1 union all select i + 1 from n where i < 900) select ${service.engine === 'sqlite' ? "'c' || i" : "concat('c', i)"}, 'x' from n`
+    `insert into customers (email, name)
+      with recursive n (i) as (select 1 union all select i + 1 from n where i < 900)
+      select ${service.engine === 'sqlite' ? "'c' || i" : "concat('c', i)"}, 'x' from n`
   )
   t.equal((await ids({})).split(',').length, 904, 'without a limit, every row')
   t.equal((await ids({ limit: 5000 })).split(',').length, 904, 'the limit may be any number')
@@ -261,7 +253,7 @@ await test('a stream and a page with the same columns have statements of their o
   }
 })
 
-await test('texts and names are quoted where they must be', async (t, { server, post }) => {
+await test('texts and names are quoted where they must be', async (t, { post }) => {
   const texts = [
     '', ' a', 'a ', ' ', 'a,b', 'a"b', '"', '""', 'a\rb', 'a\nb', '\r\n', 'a b', '\ta', "'", '=1+1', 'ü',
     `${'x'.repeat(70_000)}"`, 'x'.repeat(600)
@@ -270,15 +262,10 @@ await test('texts and names are quoted where they must be', async (t, { server, 
     (await post('odd', { verb: 'insert', data: texts.map((text, id) => ({ id, 'a,b': text, 'c"d': null })) })).status,
     200
   )
-  const { body } = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/odd',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' },
-    payload: '{"verb":"select","orderBy":"id"}'
-  })
+  const { text } = await post('odd', { verb: 'select', orderBy: 'id' }, { headers: { accept: CSV } })
   const cells = [
     '""', '" a"', '"a "', '" "', '"a,b"', '"a""b"', '""""', '""""""', '"a\rb"', '"a\nb"', '"\r\n"', 'a b', '\ta', "'",
     '=1+1', 'ü', `"${'x'.repeat(70_000)}"""`, 'x'.repeat(600)
   ]
-  t.equal(body, `id,"a,b","c""d"\r\n${cells.map((cell, id) => `${id},${cell},\r\n`).join('')}`)
+  t.equal(text, `id,"a,b","c""d"\r\n${cells.map((cell, id) => `${id},${cell},\r\n`).join('')}`)
 })

@@ -335,7 +335,9 @@ await testLogins('400 pipelined requests with invalid tokens cannot exceed the '
   'limit of look-ups', async (t, service) => {
   const { send } = await listen(service)
   const requests = Array.from({ length: 400 }, (_, index) =>
-    `POST /api/shop/customers HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer guess-${index}\r\nContent-Type: application/json\r\nContent-Length: 17\r\n${index === 399 ? 'Connection: close\r\n' : ''}\r\n{"verb":"select"}`)
+    ['POST /api/shop/customers HTTP/1.1', 'Host: a', `Authorization: Bearer guess-${index}`,
+      'Content-Type: application/json', 'Content-Length: 17', ...index === 399 ? ['Connection: close'] : [], '',
+      '{"verb":"select"}'].join('\r\n'))
   const statuses = (await send(requests.join(''))).map(({ status }) => status)
   t.same([
     statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length

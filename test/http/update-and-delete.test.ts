@@ -1,5 +1,6 @@
 /** Updates, also with `{"$inc": n}`, `{"$now": true}` and `{"$merge": {…}}`, and deletes. */
 import t from 'tap'
+import { numberedId } from '../support/definitions.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type Schema, sharedOnEachEngine } from '../support/service.ts'
@@ -7,33 +8,32 @@ import { shop } from '../support/shop.ts'
 
 useEachEngine(t)
 
-const tables: Schema = {
-  mysql: [
-    `create table counters (id int not null primary key, tiny tinyint null, flag tinyint(1) null, n int null, u int unsigned null, big bigint null, huge bigint unsigned null, price decimal(10,2) null,
-      wide decimal(65,30) null, ratio float null, fixed double(5,2) null, amount double null, born year null, word varchar(10) null)`,
-    `insert into counters values (1, 126, 1, 5, 5, 9223372036854775800, 18446744073709551610, 0.10, 99999999999999999999999999999999999.5, 0.5, 1.25, 1.7e308, 2154, 'x'),
-      (2, null, null, null, null, null, null, null, null, null, null, null, null, null)`,
-    'create table moments (id int not null primary key, d date null, t time null, t3 time(3) null, dt datetime null, ' +
-      'dt6 datetime(6) null, ts timestamp null, ts2 timestamp(2) null, word varchar(10) null)',
+const NUMBERS = ['tiny', 'flag', 'n', 'u', 'big', 'huge', 'price', 'wide', 'ratio', 'fixed', 'amount', 'born']
+const tables: Schema = (engine) => {
+  const isSqlite = engine === 'sqlite'
+  const types = isSqlite
+    ? ['tinyint(1)', 'tinyint(1)', 'int', 'int', 'bigint', 'bigint', 'decimal(10,2)', 'decimal(15,2)', 'real', 'real',
+        'double', 'year']
+    : ['tinyint', 'tinyint(1)', 'int', 'int unsigned', 'bigint', 'bigint unsigned', 'decimal(10,2)', 'decimal(65,30)',
+        'float', 'double(5,2)', 'double', 'year']
+  const [huge, wide] = isSqlite
+    ? ['9223372036854775800', '9999999999999.5']
+    : ['18446744073709551610', '99999999999999999999999999999999999.5']
+  return [
+    `create table counters (id int not null primary key,
+      ${NUMBERS.map((name, index) => `${name} ${types[index]} null`).join()}, word varchar(10) null)`,
+    `insert into counters values
+      (1, 126, 1, 5, 5, 9223372036854775800, ${huge}, 0.10, ${wide}, 0.5, 1.25, 1.7e308, 2154, 'x')`,
+    'insert into counters (id) values (2)',
+    `create table moments (id int not null primary key, d date null, t time null, t3 time(3) null, dt datetime null,
+      dt6 datetime(6) null, ts timestamp null, ts2 timestamp(2) null, word varchar(10) null)`,
     'insert into moments (id) values (1), (2)',
-    'create table documents (id int not null primary key auto_increment, doc json null, kept json not null)',
+    `create table documents (${numberedId(engine)}, doc json null, kept json not null)`,
     "insert into documents values (1, null, '[1,2]')",
-    'create table words (id int not null primary key, word varchar(10) collate utf8mb4_general_ci null)',
-    "insert into words values (1, 'ada')"
-  ],
-  sqlite: [
-    `create table counters (id int not null primary key, tiny tinyint(1) null, flag tinyint(1) null, n int null, u int null, big bigint null, huge bigint null, price decimal(10,2) null,
-      wide decimal(15,2) null, ratio real null, fixed real null, amount double null, born year null, word varchar(10) null)`,
-    `insert into counters values (1, 126, 1, 5, 5, 9223372036854775800, 9223372036854775800, 0.10, 9999999999999.5, 0.5, 1.25, 1.7e308, 2154, 'x'),
-      (2, null, null, null, null, null, null, null, null, null, null, null, null, null)`,
-    'create table moments (id int not null primary key, d date null, t time null, t3 time(3) null, dt datetime null, ' +
-      'dt6 datetime(6) null, ts timestamp null, ts2 timestamp(2) null, word varchar(10) null)',
-    'insert into moments (id) values (1), (2)',
-    'create table documents (id integer primary key, doc json null, kept json not null)',
-    "insert into documents values (1, null, '[1,2]')",
-    'create table words (id int not null primary key, word varchar(10) collate nocase null, trimmed varchar(10) ' +
-      'collate rtrim null)',
-    "insert into words values (1, 'ada', 'x')"
+    `create table words (id int not null primary key, ${isSqlite
+      ? 'word varchar(10) collate nocase null, trimmed varchar(10) collate rtrim null'
+      : 'word varchar(10) collate utf8mb4_general_ci null'})`,
+    `insert into words values (1, 'ada'${isSqlite ? ", 'x'" : ''})`
   ]
 }
 
@@ -87,9 +87,7 @@ await test('$inc adds to the stored number exactly, and counts the rows that cha
 })
 
 await test('NULL stays NULL', async (t, { post, sql }) => {
-  const data = Object.fromEntries([
-    'tiny', 'flag', 'n', 'u', 'big', 'huge', 'price', 'wide', 'ratio', 'fixed', 'amount', 'born'
-  ].map((column) => [column, { $inc: 1 }]))
+  const data = Object.fromEntries(NUMBERS.map((column) => [column, { $inc: 1 }]))
   t.same((await post('counters', { verb: 'update', data, filters: { id: 2 } })).json.data, { updated: 0 })
   t.same(
     Object.values((await sql('select * from counters where id = 2'))[0]).slice(1).filter((value) => value !== null), []

@@ -1,6 +1,7 @@
 /** `{"$default": true}` in the data of an update and in `set` of an upsert. */
 import t from 'tap'
 import { tokenFor } from '../grants/support.ts'
+import { numberedId } from '../support/definitions.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine } from '../support/service.ts'
 
@@ -8,12 +9,18 @@ useEachEngine(t)
 
 const schema = (engine: EngineName): string[] => {
   const isSqlite = engine === 'sqlite'
+  const object = engine === 'mysql' ? "(json_object('a', 1))" : "'{\"a\":1}'"
+  // SQLite takes a word in double quotes for a text
+  const odd = isSqlite ? '"dq ""x"" it\'s"' : "'dq \"x\" it''s'"
   return [
-    `create table things (id ${isSqlite ? 'integer primary key' : 'int auto_increment primary key'}, code varchar(10) not null, tenant int not null default 1, word varchar(20) not null default 'it''s "so" ?', note varchar(20), n int default 5, made datetime not null default current_timestamp, computed int default (2 + 3), doc json${isSqlite ? " default '{\"a\":1}'" : engine === 'mariadb' ? " default '{\"a\":1}'" : " default (json_object('a', 1))"}, needed int not null${isSqlite ? ', odd varchar(20) default "dq ""x"" it\'s", twice int generated always as (n * 2)' : ", odd varchar(20) default 'dq \"x\" it''s', twice int as (n * 2)"})`,
+    `create table things (${numberedId(engine)}, code varchar(10) not null, tenant int not null default 1,
+      word varchar(20) not null default 'it''s "so" ?', note varchar(20), n int default 5,
+      made datetime not null default current_timestamp, computed int default (2 + 3), doc json default ${object},
+      needed int not null, odd varchar(20) default ${odd}, twice int generated always as (n * 2))`,
     'create unique index code on things (code)',
-    "insert into things (id, code, tenant, word, note, n, made, computed, doc, needed, odd) values (1, 'a', 2, 'x', " +
-      "'x', 1, '2020-01-01 00:00:00', 1, '{}', 1, 'x'), (2, 'b', 2, 'y', 'y', 2, '2020-01-01 " +
-        "00:00:00', 2, '{}', 2, 'y')"
+    `insert into things (id, code, tenant, word, note, n, made, computed, doc, needed, odd) values
+      (1, 'a', 2, 'x', 'x', 1, '2020-01-01 00:00:00', 1, '{}', 1, 'x'),
+      (2, 'b', 2, 'y', 'y', 2, '2020-01-01 00:00:00', 2, '{}', 2, 'y')`
   ]
 }
 const TENANT = 'token-of-tenant-one-0123456789'

@@ -3,6 +3,7 @@
  * combinations of triggers, outcomes and forms. By day, each set of triggers with one in four of the others.
  */
 import t from 'tap'
+import { numberedId, trigger } from '../support/definitions.ts'
 import { oneIn, useEachEngine } from '../support/rotation.ts'
 import { type Answer, type EngineName, onEachEngine } from '../support/service.ts'
 
@@ -17,20 +18,23 @@ const COMBINATIONS = Array.from({ length: 16 }, (_, bits) => KINDS.filter((_, in
  */
 function triggersOf (engine: EngineName, table: string, kinds: readonly string[]): string[] {
   const sets: Record<string, string> = {
-    'before insert': 'set new.k = reverse(new.k);',
-    'before update': 'set new.seen = old.seen + if(new.note <=> old.note, 0, 1);'
+    'before insert': '; set new.k = reverse(new.k)',
+    'before update': '; set new.seen = old.seen + if(new.note <=> old.note, 0, 1)'
   }
-  return kinds.map((kind) => `create trigger ${table}_${kind.replace(' ', '_')} ${kind} on ${table} ${engine === 'sqlite' ? '' : 'for each row'} begin
-    insert into log (what) values ('${kind}'); ${engine === 'sqlite' ? '' : sets[kind] ?? ''} end`)
+  return kinds.map((kind) => trigger(
+    `${table}_${kind.replace(' ', '_')}`, `${kind} on ${table}`,
+    `insert into log (what) values ('${kind}')${engine === 'sqlite' ? '' : sets[kind] ?? ''}`
+  ))
 }
 
 const schema = (engine: EngineName): string[] => {
-  const id = engine === 'sqlite' ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'
+  const id = numberedId(engine)
   return [
     `create table log (${id}, what varchar(20))`, "insert into log values (700, '')",
     `create table next (${id}, of_id int)`,
     ...COMBINATIONS.flatMap((kinds, index) => [
-      `create table t${index} (${id}, k varchar(10) not null unique, note varchar(10), n int default 5, seen int not null default 0)`,
+      `create table t${index} (${id}, k varchar(10) not null unique, note varchar(10), n int default 5,
+        seen int not null default 0)`,
       ...triggersOf(engine, `t${index}`, kinds)
     ])
   ]
@@ -64,7 +68,8 @@ await onEachEngine(t, 'an upsert knows its row ' +
           await sql(`delete from ${table}`)
           if (outcome !== 'new') {
             await sql(
-            `insert into ${table} (k, note) values ('A', ''), ('${given}', '${outcome === 'updated' ? 'old' : 'new'}'), ('Z', '')`
+              `insert into ${table} (k, note) values ('A', ''), (?, ?), ('Z', '')`,
+              [given, outcome === 'updated' ? 'old' : 'new']
             )
           }
           const { json } = await run()
@@ -94,14 +99,17 @@ const CHANGES = { key: 'k = upper(k)', number: 'id = id + 100' }
 await onEachEngine(t, 'the row is found that a trigger has given another key or number', {
   schema: (engine) => {
     const isSqlite = engine === 'sqlite'
-    const id = isSqlite ? 'id integer primary key autoincrement' : 'id int auto_increment primary key'
-    const set = (change: string): string => `set new.${change.replace(/(\w+)( \+|\))/, 'new.$1$2')};`
+    const set = (change: string): string => `set new.${change.replace(/(\w+)( \+|\))/, 'new.$1$2')}`
     return Object.entries(CHANGES).flatMap(([name, change]) => ['insert', 'update'].flatMap((event) => [
-      `create table ${name}_${event} (${id}, k varchar(10) ${isSqlite ? '' : 'collate utf8mb4_bin'} not null unique, note varchar(10))`,
-      `insert into ${name}_${event} values (1, 'k', 'old'), (2, 'z', '')`,
+      `create table ${name}_${event} (${numberedId(engine)}, note varchar(10),
+        k varchar(10) ${isSqlite ? '' : 'collate utf8mb4_bin'} not null unique)`,
+      `insert into ${name}_${event} (id, k, note) values (1, 'k', 'old'), (2, 'z', '')`,
       isSqlite
-        ? `create trigger ${name}_${event}_t after ${event === 'insert' ? event : 'update of note'} on ${name}_${event} begin update ${name}_${event} set ${change} where id = new.id; end`
-        : `create trigger ${name}_${event}_t before ${event} on ${name}_${event} for each row ${set(change)}`
+        ? trigger(
+          `${name}_${event}_t`, `after ${event === 'insert' ? event : 'update of note'} on ${name}_${event}`,
+          `update ${name}_${event} set ${change} where id = new.id`
+        )
+        : trigger(`${name}_${event}_t`, `before ${event} on ${name}_${event}`, set(change))
     ]))
   }
 }, async (t, { post, sql, engine }) => {
@@ -113,7 +121,7 @@ await onEachEngine(t, 'the row is found that a trigger has given another key or 
       for (const returning of [undefined, ['id', 'k', 'note']]) {
         for (const list of [false, true]) {
           await sql(`delete from ${table}`)
-          if (event === 'update') await sql(`insert into ${table} values (1, 'k', 'old'), (2, 'z', '')`)
+          if (event === 'update') await sql(`insert into ${table} (id, k, note) values (1, 'k', 'old'), (2, 'z', '')`)
           const row = { k: 'k', note: 'new' }
           const { json } = await post(table, {
             verb: 'insert', data: list ? [row] : row, onConflict: { key: ['k'] }, ...returning && { returning }

@@ -5,13 +5,15 @@
  */
 import fc from 'fast-check'
 import t from 'tap'
+import { numberedId } from '../support/definitions.ts'
 import '../support/seed.ts'
 import { type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
 interface Row { sku: string, n: number | null }
 const schema = (engine: EngineName): string[] => [
-  `create table items (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, sku varchar(20) not null unique, code varchar(20) null unique,
-    n int null default 3, price decimal(10,2) not null default 7, note varchar(10) null)${engine === 'sqlite' ? '' : ' collate utf8mb4_bin'}`
+  `create table items (${numberedId(engine)}, sku varchar(20) not null unique, code varchar(20) null unique,
+    n int null default 3, price decimal(10,2) not null default 7, note varchar(10) null)
+    ${engine === 'sqlite' ? '' : 'collate utf8mb4_bin'}`
 ]
 
 const read = async ({ post }: Service): Promise<Array<Row & { id: number }>> =>
@@ -91,7 +93,7 @@ const { json } = fc.letrec<{ json: Json, object: Json }>((tie) => ({
 
 const testDocuments = sharedOnEachEngine(t, {
   schema: (engine) => [
-    `create table documents (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'}, doc json null)`,
+    `create table documents (${numberedId(engine)}, doc json null)`,
     'insert into documents values (1, null)'
   ]
 })
