@@ -76,7 +76,8 @@ const heavy = ['{},', '[1.0],', '[],', '1e1,', '{"a":1.0},', '"\\n",'].map(
 const floods: Array<[why: string, amount: number, path: string, body: (index: number) => string]> = [
   ['operations whose filters hold lists', 150, '/api/shop', (index) => {
     const value = (heavy[index % heavy.length] as typeof heavy[0])(MEGABYTE / 100 - 100)
-    return `{"operations":[${Array.from({ length: 100 }, () => `{"table":"documents","verb":"select","filters":{"value":${value}}}`).join()}]}`
+    const operation = `{"table":"documents","verb":"select","filters":{"value":${value}}}`
+    return `{"operations":[${Array.from({ length: 100 }, () => operation).join()}]}`
   }],
   ['inserts of such values', 60, '/api/shop/documents', (index) =>
     `{"verb":"insert","data":[{"value":${(heavy[index % heavy.length] as typeof heavy[0])(MEGABYTE - 100)}}]}`]
@@ -86,7 +87,8 @@ const engines = await enginesAndSqlite()
 for (const [[why, amount, path, body], engine] of floods.flatMap(
   (flood) => engines.map((engine) => [flood, engine] as const)
 )) {
-  await t.test(`${amount} ${why}, a MiB each, end neither the process nor the requests of another token (${typeof engine === 'string' ? engine : engine.name})`, async (
+  const name = typeof engine === 'string' ? engine : engine.name
+  await t.test(`${amount} ${why}, a MiB each, end neither the process nor another token's requests (${name})`, async (
     t
   ) => {
     const service = await start(t, engine)
@@ -111,8 +113,10 @@ await t.test('500 unfinished bodies of a MB leave memory for another token', asy
   const service = await start(t)
   const { port } = new URL(service.address)
   const part = Buffer.alloc(950_000, ' ')
-  const head =
-    `POST /api/shop/documents HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${GREEDY}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`
+  const head = [
+    'POST /api/shop/documents HTTP/1.1', 'Host: a', `Authorization: Bearer ${GREEDY}`, 'Content-Type: application/json',
+    'Content-Length: 1000000', '', ''
+  ].join('\r\n')
   const open: Array<{ socket: Socket, text: string }> = []
   for (let each = 0; each < 500; each++) {
     const socket = connect(Number(port), '127.0.0.1')

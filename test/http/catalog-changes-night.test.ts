@@ -30,7 +30,8 @@ const uses: Array<[column: string, body: object]> = [
   ['g', { verb: 'delete', filters: { g: null } }]
 ]
 const wide = [
-  `create table wide (id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`,
+  `create table wide (
+    id int not null, note varchar(5) null, ${uses.map(([column]) => `${column} int null`).join(', ')})`,
   'insert into wide (id) values (1)'
 ]
 

@@ -445,13 +445,15 @@ await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, 
 
 await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
   schema: () => [
-    'create table base (i int, s varchar(20), d decimal(10,2), e enum(\'a\'), t datetime, f double, b blob, r float, ' +
-      'y year, x text, j json)',
+    `create table base (i int, s varchar(20), d decimal(10,2), e enum('a'), t datetime, f double, b blob, r float, y year,
+      x text, j json)`,
     "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
-  `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient, concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day,
-    null as nothing, i > 3 as more, year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive, repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place,
-    unhex('41') as bytes, sec_to_time(i) as duration, i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
-  'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, ' +
+    `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient,
+      concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day, null as nothing, i > 3 as more,
+      year(t) as part, hex(b) as digits, r * 2 as twice, date_format(t, '%Y') as year, cast(i as unsigned) as positive,
+      repeat(x, 3) as thrice, floor(d) as low, point(1, 2) as place, unhex('41') as bytes, sec_to_time(i) as duration,
+      i & 1 as bit, e + 0 as number, ifnull(j, 1) as some, ifnull(r, 0) as ratio, x'41' as a from base`,
+    'create view grouped as select count(*) as n, sum(i) as total, max(e) as e, max(t) as t, max(y) as y, ' +
     'group_concat(s) as list, avg(f) as mean, max(b) as b, max(j) as j, max(r) as r from base'
   ],
   only

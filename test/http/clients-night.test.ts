@@ -37,8 +37,11 @@ async function trickle (socket: Socket, bytes: Buffer): Promise<void> {
 const INSERT = '{"verb":"insert","data":{"level":1}}'
 const insert = request({ start: 'POST /api/shop/settings HTTP/1.1', without: ['Connection'], body: INSERT })
 
+const NOTHING = Buffer.alloc(0)
 const slow: Array<[what: string, atOnce: Buffer, slowly: Buffer]> = [
-  ['the head of a request byte by byte', Buffer.alloc(0), insert],
+  ['nothing', NOTHING, NOTHING], ['a part of the head', insert.subarray(0, 40), NOTHING],
+  ['a part of the body', insert.subarray(0, -10), NOTHING],
+  ['the head of a request byte by byte', NOTHING, insert],
   ['the body byte by byte', insert.subarray(0, -INSERT.length), Buffer.from(INSERT.padEnd(200))]
 ]
 

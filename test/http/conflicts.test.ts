@@ -47,8 +47,9 @@ const schema: Schema = (engine) => engine === 'sqlite'
     ]
   : [
       ...mysql,
-      `create table staff (id int not null primary key, boss int null, deputy int null, badge int null, unique key staff_badge (badge),
-        constraint staff_boss foreign key (boss) references staff (id), constraint staff_deputy foreign key (deputy) references staff (id))`,
+      `create table staff (id int not null primary key, boss int null, deputy int null, badge int null,
+        unique key staff_badge (badge), constraint staff_boss foreign key (boss) references staff (id),
+        constraint staff_deputy foreign key (deputy) references staff (id))`,
       'insert into staff values (1, null, null, 7), (2, 1, null, 8)',
       'create table visits (id int not null primary key, staff_id int not null, constraint visits_staff foreign key ' +
         '(staff_id) references staff (id) on delete restrict)',
@@ -62,13 +63,16 @@ const schema: Schema = (engine) => engine === 'sqlite'
         'as (n * 10) stored, l varchar(10) character set latin1 null, must int not null default 0)',
       `create trigger guard before insert on checked for each row begin
         if new.n = 1 then signal sqlstate '45000' set message_text = 'the secret of the trigger'; end if;
-        if new.n = 2 then signal sqlstate '45000' set mysql_errno = 45, message_text = 'the secret of the trigger'; end if;
+        if new.n = 2 then
+          signal sqlstate '45000' set mysql_errno = 45, message_text = 'the secret of the trigger'; end if;
         if new.n = 3 then insert into staff (id, badge) values (9, 7); end if;
         if new.n = 6 then insert into staff (id) values (1); end if;
         if new.n = 7 then delete from staff where id = 1; end if;
-        if new.n = 8 then signal sqlstate '45000' set mysql_errno = 1062, message_text = "Duplicate entry 'secret' for key 'PRIMARY'"; end if;
+        if new.n = 8 then signal sqlstate '45000' set
+          mysql_errno = 1062, message_text = "Duplicate entry 'secret' for key 'PRIMARY'"; end if;
         if new.n = 4 then set new.must = null; end if;
-        if new.n = 5 then signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`,
+        if new.n = 5 then
+          signal sqlstate '22007' set mysql_errno = 9999, message_text = 'the secret of the trigger'; end if; end`,
       'create table people (id int not null primary key, boss int null, constraint `bo``ss\'s` foreign key (boss) ' +
         'references people (id))',
       'create table years (id int not null primary key) partition by range (id) (partition early ' +
@@ -246,11 +250,13 @@ const deferredTables = {
   sqlite: [
     'create table customers (id integer primary key)',
     'create table shops (id integer primary key)',
-    `create table orders (id integer primary key, shop_id integer references shops ${deferred}, customer_id integer references customers ${deferred}, parent_id integer references orders ${deferred}, note text)`,
+    `create table orders (
+      id integer primary key, shop_id integer references shops ${deferred},
+      customer_id integer references customers ${deferred}, parent_id integer references orders ${deferred}, note text)`,
     'insert into customers values (1)',
     'insert into shops values (1)',
     'insert into orders (id, shop_id) values (1, 1)',
-    'create table log (id integer primary key, order_id integer references orders deferrable initially deferred)'
+    `create table log (id integer primary key, order_id integer references orders ${deferred})`
   ],
   mysql: []
 }

@@ -1,10 +1,8 @@
 /** The service on engines derived from MySQL, which a proxy imitates (test/support/engine-rules.ts). */
 import t, { type Test } from 'tap'
-import { VERBS } from '../../schemas/grants.ts'
-import type { TokenOptions } from '../../schemas/options.ts'
-import { hashToken } from '../../src/access/tokens.ts'
 import { checkDatabase } from '../../src/cli/check.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
+import { tokenFor } from '../grants/support.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createEngineProxy, type EngineRules } from '../support/engine-proxy.ts'
 import { TIDB, VITESS } from '../support/engine-rules.ts'
@@ -12,8 +10,10 @@ import { startService } from '../support/service.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 
 const SCHEMA = [
-  `create table customers (id int auto_increment primary key, email varchar(100) not null unique, name varchar(200) not null, credit int not null default 0,
-    half int generated always as (credit div 2) stored, unique key by_half (half), fulltext key by_words (name)) engine = InnoDB`,
+  `create table customers (
+    id int auto_increment primary key, email varchar(100) not null unique, name varchar(200) not null,
+    credit int not null default 0, half int generated always as (credit div 2) stored, unique key by_half (half),
+    fulltext key by_words (name)) engine = InnoDB`,
   'create table orders (id int primary key, customer_id int not null, total decimal(10,2) not null, placed datetime ' +
     'null, foreign key (customer_id) references customers (id)) engine = InnoDB',
   CREATE.mysql,
@@ -22,19 +22,10 @@ const SCHEMA = [
   "insert into orders values (1, 1, 9.50, '2026-01-02 03:04:05'), (2, 1, 20.00, null), (3, 2, 5.25, null)"
 ]
 
-const TENANT = {
-  token: 'a-token-that-sees-some-rows-and-columns-0123456789',
-  get options () {
-    return {
-      name: 'tenant',
-      sha256: hashToken(this.token),
-      permissions: [...VERBS],
-      databases: {
-        shop: { customers: { columns: { select: ['id', 'email', 'name'] }, rows: { name: ['Ada', 'Lu'] } } }
-      }
-    } as TokenOptions
-  }
-}
+const TENANT = 'a-token-that-sees-some-rows-and-columns'
+const tokens = [
+  tokenFor(TENANT, { customers: { columns: { select: ['id', 'email', 'name'] }, rows: { name: ['Ada', 'Lu'] } } })
+]
 
 type Request = readonly [name: string, send: (service: Sent) => Promise<{
   status: number, json: any
@@ -42,7 +33,7 @@ type Request = readonly [name: string, send: (service: Sent) => Promise<{
 type Sent = Awaited<ReturnType<typeof startService>>
 const on = (table: string, body: object, headers: Record<string, string> = {}) =>
   ({ post }: Sent) => post(table, body, { headers })
-const tenant = (body: object) => ({ post }: Sent) => post('customers', body, { token: TENANT.token })
+const tenant = (body: object) => ({ post }: Sent) => post('customers', body, { token: TENANT })
 const together = (body: object | object[]) => ({ operate }: Sent) => operate(body)
 const ada = { id: 1 }
 const upsert = (data: object, more: object = {}) => on('customers', {
@@ -137,7 +128,7 @@ async function start (t: Test, engine: Awaited<ReturnType<typeof engines>>[numbe
     await proxy.close()
     await database.drop()
   })
-  return { ...await startService(t, proxy.url, { tokens: [TENANT.options] }), proxy }
+  return { ...await startService(t, proxy.url, { tokens }), proxy }
 }
 
 for (const engine of await engines()) {
@@ -179,9 +170,7 @@ for (const engine of await engines()) {
     t.match(notes, [/isolation "serializable"/, /"onConflict" with a key that the database computes/, /"\$match"/])
   })
 
-  t.test(`an engine that ignores the level of isolation is served, and named by check and in the log (${engine.name})`, async (
-    t
-  ) => {
+  t.test(`an engine that ignores the level of isolation is served and named (${engine.name})`, async (t) => {
     // the level of a server whose own is not the default
     const means = (sql: string): string => sql.replace(/@@(?:transaction|tx)_isolation\b/g, "'SERIALIZABLE'")
     const { post, proxy, log } = await start(t as Test, engine, { ...VITESS, means })
@@ -195,9 +184,7 @@ for (const engine of await engines()) {
     })
   })
 
-  t.test(`an engine that ignores the SQL mode or the time zone is not served, and each new connection is looked at (${engine.name})`, async (
-    t
-  ) => {
+  t.test(`a connection whose engine ignores the SQL mode or the time zone is not used (${engine.name})`, async (t) => {
     for (const name of ['sql_mode', 'time_zone']) {
       const variables: Record<string, 'set' | 'ignored' | 'stored'> = { ...VITESS.variables }
       const { post, proxy, log } = await start(t as Test, engine, { ...VITESS, variables })

@@ -401,7 +401,8 @@ await test('a dry run of a table without transactions is not supported', async (
     ]) {
       const answer = await post(name, { ...body, dryRun: true })
       isRefusal(t, answer, { status: 422, code: 'NOT_SUPPORTED', why: `${name} ${body.verb}` })
-      t.equal(answer.json.error.details[0].path, '/dryRun')
+      const message = `the engine of table "${name}" has no transactions, so that nothing can be undone`
+      t.same([answer.json.error.message, answer.json.error.details], [message, [{ path: '/dryRun', message }]])
     }
     isRefusal(t, await post(name, { verb: 'insert', data: { nope: 1 }, dryRun: true }), {
       status: 400, code: 'COLUMN_NOT_FOUND', why: 'errors of the request come first'

@@ -90,7 +90,8 @@ await onEachEngine(t, 'a pattern matches the same texts in every character set',
   schema: (engine) => engine === 'sqlite'
     ? ['create table texts (id integer not null primary key, c_utf8mb4 text not null)']
     : [
-      `create table texts (id integer not null primary key, ${charsets.map((charset) => `c_${charset} varchar(20) character set ${charset} ${charset === 'swe7' ? 'null' : 'not null'}`).join(', ')})`
+        `create table texts (id integer not null primary key, ${charsets.map((charset) =>
+          `c_${charset} varchar(20) character set ${charset} ${charset === 'swe7' ? 'null' : 'not null'}`).join(', ')})`
       ]
 }, async (t, { engine, post }) => {
   const texts = [...TEXTS, ...WITH_BACKSLASH]

@@ -11,15 +11,19 @@ import type { JsonObject } from '../../page/json.ts'
 import { readOrder, writeOrder } from '../../page/order.ts'
 import { summarize } from '../../page/summary.ts'
 import { readDocument } from '../../page/table.ts'
+import { get } from '../support/documents.ts'
 import { connectTo } from '../support/mcp.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { type PostOptions, type Schema, sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { type PostOptions, type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const schema: Schema = (engine) => [
   'create table lands (id int not null primary key, name varchar(10) not null, area int not null)',
   'create table customers (id int not null primary key, name varchar(10) not null, land_id int null, credit ' +
     'decimal(8,2) not null, foreign key (land_id) references lands (id))',
-  `create table orders (id int not null primary key, customer_id int null, paid int null, due int null, note varchar(10) null default 'none'${engine === 'sqlite' ? ' collate nocase' : ''}, meta json null, foreign key (customer_id) references customers (id))`,
+  `create table orders (
+    id int not null primary key, customer_id int null, paid int null, due int null,
+    note varchar(10) null default 'none'${engine === 'sqlite' ? ' collate nocase' : ''}, meta json null,
+    foreign key (customer_id) references customers (id))`,
   "insert into lands values (1, 'Peru', 5), (2, 'Chad', 7)",
   "insert into customers values (1, 'Ada', 1, 10.50), (2, 'Bob', 2, 2.00), (3, 'Cy', null, 1.00)",
   'insert into orders values (1, 1, 5, 5, \'Bell\', \'{"tags": ["a", "b"]}\'), (2, 2, 3, null, \'bELL\', \'{"tags": ' +
@@ -150,8 +154,6 @@ const LINES: Readonly<Record<string, Line>> = {
 }
 
 const test = sharedOnEachEngine(t, { schema, options: { mcp: { verbs: ['select', 'insert', 'update', 'delete'] } } })
-const headers = { authorization: `Bearer ${TOKEN}` }
-
 await test('each word of the grammar has the same answer by every way in', async (t, service) => {
   const { post, operate, server } = service
   const tools = await connectTo(t, service)
@@ -174,13 +176,11 @@ await test('each word of the grammar has the same answer by every way in', async
       tool: called.isError ? called.text : called.result
     }
     if (verb !== 'select') return written
-    const stream = await server.app.inject({
-      method: 'POST', url: '/api/shop/orders', headers: { ...headers, accept: 'application/x-ndjson' }, payload: body
-    })
+    const { text } = await post('orders', body, { headers: { accept: 'application/x-ndjson' } })
     return {
       ...written,
       QUERY: (await post('orders', fields, { method: 'QUERY' as NonNullable<PostOptions['method']> })).json.data,
-      stream: { rows: stream.body.trim().split('\n').map((line) => JSON.parse(line)) }
+      stream: { rows: text.trim().split('\n').map((line) => JSON.parse(line)) }
     }
   }
   for (const [name, line] of Object.entries(LINES)) {
@@ -193,9 +193,7 @@ await test('each word of the grammar has the same answer by every way in', async
 })
 
 await test('the documents and the tools describe each word, and refuse what differs in it', async (t, service) => {
-  const document = JSON.parse(
-    (await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body
-  )
+  const document = (await get(service.server, '/shop/openapi.json')).json
   const ajv = new Ajv2020({ strict: false, validateFormats: false, code: { optimize: false } })
   ajv.addSchema(document, 'document')
   const { tools } = await (await connectTo(t, service)).client.listTools()
@@ -222,9 +220,7 @@ await test('describe_table says what filters and members need, and the form of t
   for (const word of ['"$case"', '"$at"', '{"table":"customers","on":{"customer_id":"id"},"rows":"one"}']) {
     t.ok(described.includes(word), `${word} in ${described}`)
   }
-  const document = JSON.parse(
-    (await service.server.app.inject({ method: 'GET', url: '/api/shop/openapi.json', headers })).body
-  )
+  const document = (await get(service.server, '/shop/openapi.json')).json
   const table = readDocument('shop', document).table('orders')
   for (const [name, { body }] of Object.entries(LINES)) {
     const { filters, orderBy } = body as JsonObject

@@ -1,7 +1,7 @@
 /** Tables of MariaDB with history (`with system versioning`). */
 import t from 'tap'
 import { outcomeOf } from '../grants/support.ts'
-import { onEachEngine, type Schema } from '../support/service.ts'
+import { type Schema, sharedOnEachEngine } from '../support/service.ts'
 
 const versioned: Schema = () => [
   'create table kept (id int auto_increment primary key, code varchar(10) not null unique, v int null, x int without ' +
@@ -9,11 +9,14 @@ const versioned: Schema = () => [
   "insert into kept values (1, 'a', 1, 1), (2, 'b', 2, 2)",
   'create table computed_keys (id int primary key, k int generated always as (id + 1) stored, v int, unique key by_k ' +
     '(k)) with system versioning',
-  'insert into computed_keys (id, v) values (1, 1), (2, 2)'
+  'insert into computed_keys (id, v) values (1, 1), (2, 2)',
+  `create table periods (id int primary key, v int, s timestamp(6) generated always as row start,
+    e timestamp(6) generated always as row end, period for system_time (s, e)) with system versioning`
 ]
+const test = sharedOnEachEngine(t, { schema: versioned, only: ['mariadb'], keepsRows: true })
 
-await onEachEngine(t, 'an upsert of rows in a table with history counts each row once, and writes no history ' +
-  'where nothing is set', { schema: versioned, only: ['mariadb'] }, async (t, { post, sql }) => {
+await test('an upsert of rows in a table with history counts each row once, and writes no history ' +
+  'where nothing is set', async (t, { post, sql }) => {
   const send = async (table: string, data: object, onConflict: object) =>
     outcomeOf(await post(table, { verb: 'insert', data, onConflict }))
   const history = async (table: string) => (await sql(`select count(*) as n from ${table} for system_time all`))[0].n
@@ -53,11 +56,7 @@ await onEachEngine(t, 'an upsert of rows in a table with history counts each row
   t.same(await sql('select id, v from computed_keys order by id'), [{ id: 1, v: 6 }, { id: 2, v: 5 }, { id: 3, v: 5 }])
 })
 
-await onEachEngine(t, 'a table with explicit columns of its history has the key that the documents say', {
-  schema: () => ['create table periods (id int primary key, v int, s timestamp(6) generated always as row start, e ' +
-    'timestamp(6) generated always as row end, period for system_time (s, e)) with system versioning'],
-  only: ['mariadb']
-}, async (t, { post }) => {
+await test('a table with explicit columns of its history has the key that the documents say', async (t, { post }) => {
   t.match(outcomeOf(await post('periods', { verb: 'insert', data: { id: 1, v: 1 } })), { inserted: 1, id: null })
   t.same(outcomeOf(await post('periods', { verb: 'insert', data: { id: 1, v: 2 }, onConflict: { key: ['id'] } })), [
     400, 'INVALID_BODY', '/onConflict/key'

@@ -353,7 +353,9 @@ await testShop('authenticate must be a function', async (t, { url }) => {
 
 const SECRET = 'a-secret-for-tests-0123456789-0123456789'
 const schema = (engine: string): string[] => [
-  `create table orders (id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint auto_increment primary key'}, tenant varchar(20) not null, note varchar(20))`,
+  `create table orders (
+    id ${engine === 'sqlite' ? 'integer primary key autoincrement' : 'bigint auto_increment primary key'},
+    tenant varchar(20) not null, note varchar(20))`,
   "insert into orders (id, tenant, note) values (1, 'acme', 'a'), (2, 'zeta', 'z')"
 ]
 
@@ -384,10 +386,10 @@ const test = sharedOnEachEngine(t, { schema, only })
 
 await test('the app with @fastify/jwt in docs/plugin.md works', async (t, service) => {
   const app = await hostExamplesStart(t as Test, 'js jwt', service)
-  const bearer = async (claims: Record<string, unknown>, key = SECRET) =>
-    ({
-      authorization: `Bearer ${await sign({ alg: 'HS256', kid: 'any', privateKey: createSecretKey(key, 'utf8') }, claims)}`
-    })
+  const bearer = async (claims: Record<string, unknown>, key = SECRET) => {
+    const signer = { alg: 'HS256' as const, kid: 'any', privateKey: createSecretKey(key, 'utf8') }
+    return { authorization: `Bearer ${await sign(signer, claims)}` }
+  }
   const acme = await bearer({ sub: 'ada', tenant: 'acme' })
   t.match(await ask(app, acme), { status: 200, json: { data: { rows: [{ id: 1 }], count: 1 } } })
   t.match(await ask(app, await bearer({ sub: 'zoe', tenant: 'zeta' })), {

@@ -26,7 +26,8 @@ const ROWS = 100
 const OTHERS = 10
 
 const schema = (engine: string): string[] => [
-  `create table items (id ${engine === 'sqlite' ? 'integer' : 'bigint'} primary key, n int not null, name varchar(100), text ${engine === 'sqlite' ? 'text' : 'mediumtext'})`,
+  `create table items (id ${engine === 'sqlite' ? 'integer' : 'bigint'} primary key, n int not null, name varchar(100),
+    text ${engine === 'sqlite' ? 'text' : 'mediumtext'})`,
   'create table few (id integer primary key)', 'insert into few values (1)'
 ]
 
@@ -83,7 +84,8 @@ await onEachEngine(t, `an import of ${SIZE} MB holds less than ${MOST} MB, and o
   t.equal(text, `{"success":true,"data":{"inserted":${row},"updated":0,"unchanged":0}}`)
   peak = Math.max(peak, rss())
   t.comment(
-    `${(bytes / 1_048_576).toFixed()} MB in ${row} rows: ${peak.toFixed()} MB; ${answers.count} other answers, the slowest in ${answers.slowest.toFixed()} ms`
+    `${(bytes / 1_048_576).toFixed()} MB in ${row} rows: ${peak.toFixed()} MB; ` +
+      `${answers.count} other answers, the slowest in ${answers.slowest.toFixed()} ms`
   )
   t.ok(peak < MOST, `${peak} MB`)
   t.ok(answers.count > OTHERS)

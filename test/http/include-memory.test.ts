@@ -68,9 +68,8 @@ await onEachEngine(t, 'long texts by which rows are related count with their byt
   schema: byText, options: { limits: { answerMemory: 4 * MEGABYTE } }, database: { statementTimeout: 60_000 }
 }, async (t, { post, sql }) => {
   await sql('insert into sites values (1)')
-  await sql(
-    `insert into visits values ${Array.from({ length: EACH }, (_, id) => `(${id}, 1, '${String(id).padEnd(2000, 'x')}')`).join()}`
-  )
+  await sql('insert into visits values ' +
+    Array.from({ length: EACH }, (_, id) => `(${id}, 1, '${String(id).padEnd(2000, 'x')}')`).join())
   const ask = (limit: number) => post('sites', {
     verb: 'select',
     include: {

@@ -6,7 +6,8 @@ const schema: Schema = (engine) => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
   return [
     `create table customers (id ${id}, name varchar(20) not null)`,
-    `create table orders (id ${id}, customer_id int, code varchar(10) unique, note varchar(20), foreign key (customer_id) references customers (id) on update cascade)`,
+    `create table orders (id ${id}, customer_id int, code varchar(10) unique, note varchar(20),
+      foreign key (customer_id) references customers (id) on update cascade)`,
     'create table items (order_id int not null, line int not null, sku varchar(20) not null, at datetime, primary ' +
       'key (order_id, line), foreign key (order_id) references orders (id) on delete cascade)',
     'create index by_customer on orders (customer_id)',

@@ -2,19 +2,11 @@
 /** Members are of one state of the database while tables change. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { onEachEngine, type Schema } from '../support/service.ts'
-
-const schema: Schema = (engine) => [
-  `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
-  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key ' +
-    '(account_id) references accounts (id))',
-  'create table notes (account_id int not null, line int not null, part int not null, primary key ' +
-    '(account_id, line, part))',
-  'insert into accounts values (1, 0, null), (2, 0, null), (3, 0, null)'
-]
+import { accounts } from '../support/accounts.ts'
+import { onEachEngine } from '../support/service.ts'
 
 await onEachEngine(t, 'while tables are altered, a member is as ' +
-  'it was or as it is', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  'it was or as it is', { schema: accounts, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   await sql('insert into entries values (1, 1), (1, 2), (2, 1)')
   const request = (column: string) => ({
     verb: 'select',
@@ -73,7 +65,7 @@ await onEachEngine(t, 'while tables are altered, a member is as ' +
 })
 
 await onEachEngine(t, 'a table that is rebuilt again and again is no ' +
-  'broken definition', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+  'broken definition', { schema: accounts, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
   const state = { isOver: false }
   const rebuilding = (async () => {
     for (let time = 0; time < 60; time++) await sql('alter table entries force')

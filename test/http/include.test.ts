@@ -1,29 +1,20 @@
 /** Members of rows: `include`. */
 import t from 'tap'
+import { accounts } from '../support/accounts.ts'
 import { type EngineName, onEachEngine, sharedOnEachEngine, startService } from '../support/service.ts'
 
-const schema = {
-  mysql: [
-    'create table customers (id int not null primary key, name varchar(20) not null, city varchar(20))',
-    'create table orders (id int not null primary key, customer_id int, total decimal(8,2) not null, foreign key ' +
-      '(customer_id) references customers (id))',
+const schema = (engine: EngineName): string[] => {
+  const id = engine === 'sqlite' ? 'integer primary key' : 'int not null auto_increment primary key'
+  return [
+    `create table customers (id ${id}, name varchar(20) not null, city varchar(20))`,
+    `create table orders (id ${id}, customer_id int, total decimal(8,2) not null,
+      foreign key (customer_id) references customers (id))`,
     'create table products (sku varchar(10) not null primary key, title varchar(20))',
-    'create table order_items (order_id int not null, line int not null, sku varchar(10) not null, quantity int not ' +
-      'null, primary key (order_id, line), foreign key (order_id) references orders (id), foreign key (sku) ' +
-        'references products (sku))',
-    'create table payments (id int not null auto_increment primary key, order_id int not null, amount decimal(8,2) ' +
-      'not null, key (order_id))'
-  ],
-  sqlite: [
-    'create table customers (id integer primary key, name varchar(20) not null, city varchar(20))',
-    'create table orders (id integer primary key, customer_id int, total decimal(8,2) not null, foreign key ' +
-      '(customer_id) references customers (id))',
-    'create table products (sku varchar(10) not null primary key, title varchar(20))',
-    'create table order_items (order_id int not null, line int not null, sku varchar(10) not null, quantity int not ' +
-      'null, primary key (order_id, line), foreign key (order_id) references orders (id), foreign key (sku) ' +
-        'references products (sku))',
-    'create table payments (id integer primary key, order_id int not null, amount decimal(8,2) not null)',
-    'create index by_order on payments (order_id)'
+    `create table order_items (order_id int not null, line int not null, sku varchar(10) not null, quantity int not null,
+      primary key (order_id, line), foreign key (order_id) references orders (id),
+      foreign key (sku) references products (sku))`,
+    `create table payments (id ${id}, order_id int not null, amount decimal(8,2) not null)`,
+    'create index order_id on payments (order_id)'
   ]
 }
 
@@ -35,7 +26,7 @@ const rows = [
     "8), (3, 3, 'A', 9)",
   'insert into payments (id, order_id, amount) values (1, 1, 10), (2, 1, 0.5), (3, 3, 5)'
 ]
-const filled = (engine: EngineName): string[] => [...schema[engine === 'sqlite' ? 'sqlite' : 'mysql'], ...rows]
+const filled = (engine: EngineName): string[] => [...schema(engine), ...rows]
 
 const odd = (engine: EngineName): string[] => {
   const q = engine === 'sqlite' ? '"' : '`'
@@ -50,20 +41,11 @@ const odd = (engine: EngineName): string[] => {
 /** Lists of one row, of 100, of 1,000 and of none. */
 const LISTS = [1, 100, 1000, 0]
 
-const accounts = (engine: EngineName): string[] => [
-  `create table accounts (id ${engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'}, n int not null, last int)`,
-  'create table entries (account_id int not null, line int not null, primary key (account_id, line), foreign key ' +
-    '(account_id) references accounts (id))',
-  'create table notes (account_id int not null, line int not null, part int not null, primary key ' +
-    '(account_id, line, part))',
-  'insert into accounts values (1, 0, null), (2, 0, null), (3, 0, null)'
-]
-
 const test = sharedOnEachEngine(t, {
   schema: (engine) => [
     ...filled(engine), ...accounts(engine), ...odd(engine),
     'create table heads (id int primary key)',
-    `create table parts (id int primary key, head_id int not null, word varchar(50)${engine === 'sqlite' ? '' : ' character set utf8mb4'})`,
+    'create table parts (id int primary key, head_id int not null, word varchar(50))',
     'create index by_head on parts (head_id)', `insert into heads values ${LISTS.map((_, index) => `(${index + 1})`)}`,
     'create table nodes (id integer not null primary key, parent_id integer, foreign key (parent_id) ' +
       'references nodes (id))',
@@ -444,10 +426,8 @@ await test('bytes of different lengths relate as the database compares them', as
     ['a', 'b', { v: 'v', id: 'id' }]
   ] as const) {
     const pairs = Object.entries(on).map(([own, other]) => `x.${own} = y.${other}`).join(' and ')
-    const wanted =
-      await sql(
-        `select x.id, (select group_concat(y.id order by y.id) from ${to} y where ${pairs}) as ids from ${from} x order by x.id`
-      )
+    const wanted = await sql(`select x.id, (select group_concat(y.id order by y.id) from ${to} y where ${pairs}) as ids
+      from ${from} x order by x.id`)
     const { status, json, text } = await post(from, {
       verb: 'select', columns: ['id'], orderBy: 'id', include: { r: { table: to, on, columns: ['id'] } }
     })

@@ -2,6 +2,7 @@
  * Every type and operator that can use an index on the filtered column does so: no function is applied to the column.
  */
 import t from 'tap'
+import { numbersOf } from '../support/numbers.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { type EngineName, sharedOnEachEngine } from '../support/service.ts'
 
@@ -85,13 +86,13 @@ const on = (engine: EngineName): Indexed[] => columns.filter(({ only }) => only 
 
 const schema = (engine: EngineName): string[] => {
   const list = on(engine)
-  const numbers =
-    `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) select n, ${list.map(({ fill }) => fill).join(', ')} from numbers`
   return [
     "set session time_zone = '+00:00'",
-    `set session ${engine === 'mysql' ? 'cte_max_recursion_depth' : 'max_recursive_iterations'} = 10000`,
-    `create table indexed (id int not null primary key, ${list.map(({ declaration }, index) => `c${index} ${declaration}`).join(', ')}, ${list.map(({ key = '' }, index) => `key i${index} (c${index}${key})`).join(', ')})`,
-    `insert into indexed ${numbers}`,
+    `create table indexed (id int not null primary key, ${list.map(
+      ({ declaration, key = '' }, index) => `c${index} ${declaration}, key i${index} (c${index}${key})`
+    ).join(', ')})`,
+    `insert into indexed select n, ${list.map(({ fill }) => fill).join(', ')} from ${numbersOf(4)}
+      where n between 1 and ${ROWS} order by n`,
     'analyze table indexed',
     'create table orders (id int not null primary key, tenant int not null, created datetime not null, ' +
       'email varchar(50) not null, key newest (tenant, created), unique key by_email (email), key of_day (created))',
@@ -140,16 +141,6 @@ await test('every type and operator that can use an index on the ' +
       t.ok(json.data.count > 0, `${what} finds rows`)
     }
   }
-})
-
-await test('a list of 10,000 ids is written as plain digits in one statement', async (t, { post, statements }) => {
-  const ids = Array.from({ length: 10_000 }, (_, index) => index * 2)
-  statements()
-  const { json } = await post('indexed', { verb: 'select', columns: ['id'], limit: 1000, filters: { id: ids } })
-  t.equal(json.data.count, ROWS / 2)
-  const sent = statements()
-  t.equal(sent.length, 1)
-  t.ok(sent[0]?.includes(`in (${ids.map((id) => `'${id}'`).join(', ')})`))
 })
 
 await testSqlite('SQLite finds the rows of a list by the index of "on", not by that of another filter', async (

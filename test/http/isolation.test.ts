@@ -21,11 +21,13 @@ const schema = (engine: EngineName): string[] => [
   'create table shifted (id int not null primary key, place int not null, key (place))',
   'insert into shifted (id, place) values (1, -1), (2, -2), (3, -3), (4, -4)',
   'create table turned (id int not null primary key, level varchar(30) null)',
-  `create trigger turned before insert on turned for each row begin set new.level = ${levelIn(engine)}; set session transaction isolation level read uncommitted; end`,
+  `create trigger turned before insert on turned for each row begin
+    set new.level = ${levelIn(engine)}; set session transaction isolation level read uncommitted; end`,
   'create table tags (item_id int not null, word varchar(20) not null, primary key (item_id, word))',
-  ...['insert', 'update'].map((event) =>
-    `create trigger noted_${event} before ${event} on items for each row begin set new.level = ${levelIn(engine)}; insert into notes (level) values (new.level); end`),
-  `create trigger noted_delete before delete on items for each row insert into notes (level) values (${levelIn(engine)})`,
+  ...['insert', 'update'].map((event) => `create trigger noted_${event} before ${event} on items for each row begin
+    set new.level = ${levelIn(engine)}; insert into notes (level) values (new.level); end`),
+  `create trigger noted_delete before delete on items for each row
+    insert into notes (level) values (${levelIn(engine)})`,
   "insert into items (sku) values ('a'), ('b'), ('c'), ('d')",
   "insert into tags values (1, 'x'), (2, 'x')"
 ]

@@ -1,6 +1,6 @@
 /** Updates of many rows: a list of entries with a key, each with values of its own. */
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
@@ -10,17 +10,12 @@ useEachEngine(t)
 const grantee = 'a-token-with-rules-and-hidden-columns-0123456789'
 const blind = 'a-token-that-updates-only-0123456789abcdef'
 const items = (engine: string): string[] => [
-  ...engine === 'sqlite'
-    ? [
-        'create table shelves (id integer primary key, tenant int not null)',
-        `create table items (id integer primary key, sku varchar(20) not null unique collate nocase, other varchar(20) unique,
-          stock int not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int references shelves (id), unique (tenant, sku), check (stock > -100))`
-      ]
-    : [
-        'create table shelves (id int primary key, tenant int not null)',
-        `create table items (id bigint primary key, sku varchar(20) character set utf8mb4 collate utf8mb4_general_ci not null unique, other varchar(20) unique,
-          stock smallint not null, price decimal(10,2), tenant int not null, note varchar(20), changed datetime, shelf int, unique (tenant, sku), foreign key (shelf) references shelves (id), check (stock > -100))`
-      ],
+  'create table shelves (id integer primary key, tenant int not null)',
+  `create table items (id ${engine === 'sqlite' ? 'integer' : 'bigint'} primary key,
+    sku varchar(20) collate ${engine === 'sqlite' ? 'nocase' : 'utf8mb4_general_ci'} not null unique,
+    other varchar(20) unique, stock ${engine === 'sqlite' ? 'int' : 'smallint'} not null, price decimal(10,2),
+    tenant int not null, note varchar(20), changed datetime, shelf int, unique (tenant, sku),
+    foreign key (shelf) references shelves (id), check (stock > -100))`,
   'insert into shelves values (1, 1), (2, 2)',
   "insert into items (id, sku, stock, price, tenant) values (1, 'a', 1, 1.00, 1), (2, 'b', 2, 2.00, 1), (3, 'c', 3, " +
     "3.00, 2), (4, 'd', 4, null, 1)"
@@ -29,23 +24,14 @@ const rules = { tenant: 1 }
 const test = sharedOnEachEngine(t, {
   schema: items,
   tokens: [
-    {
-      name: 'tenant',
-      sha256: hashToken(grantee),
-      permissions: ['select', 'update'],
-      databases: {
-        shop: {
-          items: {
-            columns: {
-              select: ['id', 'stock', 'price', 'tenant', 'shelf'], update: ['stock', 'note', 'tenant', 'shelf']
-            },
-            rows: rules
-          },
-          shelves: { rows: rules }
-        }
-      }
-    },
-    { name: 'blind', sha256: hashToken(blind), permissions: ['update'] }
+    tokenFor(grantee, {
+      items: {
+        columns: { select: ['id', 'stock', 'price', 'tenant', 'shelf'], update: ['stock', 'note', 'tenant', 'shelf'] },
+        rows: rules
+      },
+      shelves: { rows: rules }
+    }),
+    tokenOf(blind, { permissions: ['update'] })
   ]
 })
 

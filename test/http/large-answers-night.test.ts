@@ -128,6 +128,7 @@ t.test('the memory of the process stays within its own use and the ' +
   for (const socket of sockets) socket.destroy()
 })
 
+const NAME = 'a name that makes a row as long as many rows are, and is the same in each of them '
 const createMillion = (name: string): string =>
   `create view million as select a.i * 1000 + b.i as id, ${name} as name from n a join n b`
 /**
@@ -137,12 +138,12 @@ const createMillion = (name: string): string =>
 const million: Schema = {
   sqlite: [
     'create table n (i integer primary key)', `insert into n ${numbers(1000)}`,
-    createMillion("'a name that makes a row as long as many rows are, and is the same in each of them ' || b.i"),
+    createMillion(`'${NAME}' || b.i`),
     'create table few (id integer primary key)', 'insert into few values (1)'
   ],
   mysql: [
     'create table n (i int primary key)', `insert into n ${numbers(1000)}`,
-    createMillion("concat('a name that makes a row as long as many rows are, and is the same in each of them ', b.i)"),
+    createMillion(`concat('${NAME}', b.i)`),
     'create table few (id int primary key)', 'insert into few values (1)'
   ]
 }
@@ -189,15 +190,7 @@ const isOver = (service: Service): Promise<void> => until(
 const streams = ({ server }: Service): Promise<number> => server.rows.registry.getSingleMetric(
   'row_query_streams_running'
 )?.get().then(({ values }) => Number(values[0]?.value)) as Promise<number>
-const fetchStream = async ({ server }: Service) => {
-  const { statusCode: status, headers, body: text } = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/million',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'text/csv' },
-    payload: bodyOf({ limit: 1 })
-  })
-  return { status, headers, text }
-}
+const fetchStream = ({ post }: Service) => post('million', bodyOf({ limit: 1 }), { headers: { accept: 'text/csv' } })
 const options = { metrics: true }
 
 await onEachEngine(t, 'a million rows arrive, also at a client that pauses, while ' +
@@ -250,7 +243,7 @@ await onEachEngine(t, 'memory that is used again is never written over ' +
     t.equal(lines.length, limit)
     const wrong = lines.find((line) => {
       const { id } = JSON.parse(line)
-      return line !== `{"id":${id},"name":"a name that makes a row as long as many rows are, and is the same in each of them ${id % 1000}"}`
+      return line !== JSON.stringify({ id, name: `${NAME}${id % 1000}` })
     })
     t.equal(wrong, undefined)
   }
@@ -347,31 +340,27 @@ await onEachEngine(t, 'the session of a stream has its time limits, and is as be
   schema: (engine) => [
     'create table few (id int primary key)', 'insert into few values (1)',
     'create function waits () returns int no sql return @@net_write_timeout',
-    `create function runs () returns int no sql return ${engine === 'mariadb' ? '@@max_statement_time' : '@@max_execution_time / 1000'}`,
+    'create function runs () returns int no sql return ' +
+      (engine === 'mariadb' ? '@@max_statement_time' : '@@max_execution_time / 1000'),
     'create view limits as select id, waits() as waits, runs() as runs from few'
   ],
   only: ['mariadb', 'mysql'],
   database: { pool: { size: 1 }, streamTimeout: 70_000, statementTimeout: 10_000 }
-}, async (t, { server, post }) => {
+}, async (t, { post }) => {
   const limits = async (): Promise<any> => (await post('limits', { verb: 'select' })).json.data.rows[0]
   const before = await limits()
   t.match(before, { runs: 40 })
-  const { body: text } = await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/limits',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' },
-    payload: bodyOf()
-  })
+  const { text } = await post('limits', bodyOf(), { headers: { accept: 'application/x-ndjson' } })
   t.same(JSON.parse(text), { id: 1, waits: 100, runs: 100 })
   t.same(await limits(), before)
 })
 
 const STREAMED = 60_000
 /** Rows that fill the chunks of a stream. */
-const views = (concat: (text: string) => string): string[] => ['first', 'second'].map(
-  (name) =>
-    `create view ${name} as select a.i * 1000 + b.i as id, ${concat(`a long name in the ${name} view, which is the same in each of its rows but for `)} as name from n a join n b`
-)
+const views = (concat: (text: string) => string): string[] => ['first', 'second'].map((name) => {
+  const text = concat(`a long name in the ${name} view, which is the same in each of its rows but for `)
+  return `create view ${name} as select a.i * 1000 + b.i as id, ${text} as name from n a join n b`
+})
 const twoViews: Schema = {
   sqlite: [
     'create table n (i integer primary key)', `insert into n ${numbers(1000)}`, ...views((text) => `'${text}' || b.i`)

@@ -16,10 +16,14 @@ const document = (engine: EngineName): string => engine === 'sqlite'
   ? `'["' || ${repeated(engine, 'j')} || '", 1.50]'`
   : `concat('["', ${repeated(engine, 'j')}, '", 1.5]')`
 const schema = (engine: EngineName): string[] => [
-  `create table wide (id integer primary key, text ${engine === 'sqlite' ? 'text' : 'longtext'}, raw ${engine === 'sqlite' ? 'blob' : 'longblob'}, doc json, parent integer)`,
+  `create table wide (id integer primary key, text ${engine === 'sqlite' ? 'text' : 'longtext'},
+    raw ${engine === 'sqlite' ? 'blob' : 'longblob'}, doc json, parent integer)`,
   'create index by_parent on wide (parent)',
   "insert into wide values (1, 'short', null, '[1]', null)",
-  `insert into wide values (2, ${repeated(engine, '"')}, null, null, 1), (3, null, cast(${repeated(engine, 'x')} as ${engine === 'sqlite' ? 'blob' : 'binary'}), null, 1), (4, 'between', null, '"text"', 1), (5, null, null, ${document(engine)}, 3)`,
+  `insert into wide values
+    (2, ${repeated(engine, '"')}, null, null, 1),
+    (3, null, cast(${repeated(engine, 'x')} as ${engine === 'sqlite' ? 'blob' : 'binary'}), null, 1),
+    (4, 'between', null, '"text"', 1), (5, null, null, ${document(engine)}, 3)`,
   "insert into wide values (6, 'last', null, null, 3)"
 ]
 const DOCUMENT = ['j'.repeat(LENGTH), 1.5]
@@ -32,12 +36,8 @@ const rows = [1, 2, 3, 4, 5, 6].map(
 )
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex')
-const stream = async ({ server }: Service, accept: string, body: object): Promise<string> => (await server.app.inject({
-  method: 'POST',
-  url: '/api/shop/wide',
-  headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
-  payload: JSON.stringify({ verb: 'select', orderBy: 'id', ...body })
-})).body
+const stream = async ({ post }: Service, accept: string, body: object): Promise<string> =>
+  (await post('wide', { verb: 'select', orderBy: 'id', ...body }, { headers: { accept } })).text
 const lines = (text: string): unknown[] => text.trimEnd().split('\n').map((line) => JSON.parse(line))
 const database = { resultLimit: 40 * MEGABYTE }
 const options = { limits: { answerMemory: 160 * MEGABYTE } }

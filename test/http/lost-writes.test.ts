@@ -27,7 +27,8 @@ const test = sharedOnEachEngine(t, {
   schema: (engine) => [
     ...parts, CREATE.mysql,
     ...enginesOf(engine).flatMap((each) => [
-      `create table ${each} (id int not null primary key, n int null, unique key n (n), check (n < 100)) engine = ${each}`,
+      `create table ${each} (id int not null primary key, n int null, unique key n (n), check (n < 100))
+        engine = ${each}`,
       `insert into ${each} values (1, 1), (2, 2), (3, 50)`
     ])
   ],

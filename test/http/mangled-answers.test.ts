@@ -1,7 +1,7 @@
 /** Answers of a server of which a proxy repeats or loses a part, before it ends the connection. */
 import t from 'tap'
 import type { Proxy } from '../support/recorder.ts'
-import { sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { sharedOnEachEngine } from '../support/service.ts'
 
 /** Its length is 0xfc 0xfe 0x00: without the first byte, another length of eight bytes begins. */
 const LONG = 'first'.padEnd(254, '.')
@@ -30,13 +30,8 @@ await test('an answer of which a part is repeated or lost is asked for again, an
     const proxy = service.proxy as Proxy
     for (const [name, body, accept] of REQUESTS) {
       const send = async () => {
-        const { statusCode, body: text } = await service.server.app.inject({
-          method: 'POST',
-          url: '/api/shop/words',
-          headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', accept },
-          payload: JSON.stringify(body)
-        })
-        return { status: statusCode, text }
+        const { status, text } = await service.post('words', body, { headers: { accept } })
+        return { status, text }
       }
       const right = await send()
       t.match(right, { status: 200, text: LONG }, name)

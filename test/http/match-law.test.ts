@@ -90,7 +90,8 @@ const schema = (engine: EngineName): string[] => engine === 'sqlite'
       ...fullTextTriggers('docs', 'words', ['title', 'body'])
     ]
   : [
-    `create table docs (id int primary key, ${MEMBERS}, fulltext key (title, body)) engine=innodb default charset=utf8mb4 collate utf8mb4_general_ci`
+      `create table docs (id int primary key, ${MEMBERS}, fulltext key (title, body))
+        engine=innodb default charset=utf8mb4 collate utf8mb4_general_ci`
     ]
 
 const ROWS = 60
