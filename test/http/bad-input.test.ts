@@ -1,7 +1,7 @@
 /** Bodies that are refused: with which code, at which place, and what the message and the log say. */
 import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { parseSafely } from '../../src/json/exact-json.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
 import { badBodies, type BadBody } from '../support/bad-bodies.ts'
 import { badValuesByTable, EVERYTHING, shopAndOdd } from '../support/bad-values.ts'
 import { dump, isRefusal } from '../support/refusals.ts'
@@ -25,10 +25,6 @@ async function refuseAll (
   t.same(await dump(sql, EVERYTHING), before, 'no row changed')
 }
 
-const READER = 'a-token-that-may-only-select-0123456789'
-const OLD = 'a-token-that-has-expired-in-2020-0123456789'
-const TENANT = 'a-token-whose-claim-is-missing-0123456789'
-
 const test = sharedOnEachEngine(t, {
   only: await anyEngine(t),
   schema: (engine) => [
@@ -41,14 +37,8 @@ const test = sharedOnEachEngine(t, {
   ],
   options: { requestLog: true },
   tokens: [
-    { name: 'reader', sha256: hashToken(READER), permissions: ['select'] },
-    { name: 'old', sha256: hashToken(OLD), permissions: ['select'], expires: '2020-01-01' },
-    {
-      name: 'tenant',
-      sha256: hashToken(TENANT),
-      permissions: ['select', 'update'],
-      databases: { shop: { bills: { rows: { tenant: { $claim: '/tenant' } } } } }
-    }
+    tokenOf('reader', { permissions: ['select'] }), tokenOf('old', { expires: '2020-01-01' }),
+    tokenFor('tenant', { bills: { rows: { tenant: { $claim: '/tenant' } } } })
   ]
 })
 
@@ -82,12 +72,12 @@ await test('the log names an expired token, and says why a permission is missing
     return JSON.parse(log.at(-1) as string)
   }
   const select = { verb: 'select' }
-  t.match(await lineFor(OLD, select), { status: 401, code: 'UNAUTHENTICATED', reason: 'the token "old" has expired' })
-  t.equal((await lineFor(`${OLD}?`, select)).reason, undefined, 'a token that nobody knows')
-  t.match(await lineFor(READER, { verb: 'delete', filters: { id: 1 } }), {
+  t.match(await lineFor('old', select), { status: 401, code: 'UNAUTHENTICATED', reason: 'the token "old" has expired' })
+  t.equal((await lineFor('old?', select)).reason, undefined, 'a token that nobody knows')
+  t.match(await lineFor('reader', { verb: 'delete', filters: { id: 1 } }), {
     status: 403, token: 'reader', reason: 'The token does not have the permission delete'
   })
-  t.match(await lineFor(TENANT, select), {
+  t.match(await lineFor('tenant', select), {
     status: 403, token: 'tenant', reason: 'The claim "/tenant" is missing or cannot be used'
   })
 })

@@ -445,8 +445,8 @@ await onEachEngine(t, 'a FLOAT that has become text is confirmed once a second, 
 
 await onEachEngine(t, 'selects from a view with any kind of expression are read as information_schema describes them', {
   schema: () => [
-    `create table base (i int, s varchar(20), d decimal(10,2), e enum('a'), t datetime, f double, b blob, r float, y year,
-      x text, j json)`,
+    `create table base (i int, s varchar(20), d decimal(10,2), e enum('a'), t datetime, f double, b blob, r float,
+      y year, x text, j json)`,
     "insert into base values (1, 'a', 1.5, 'a', '2026-01-02 03:04:05', 1.5, 'b', 1.5, 2026, 'x', '[1]')",
     `create view views as select i, s, d, e, t, f, b, r, y, x, j, 1 as one, i + 1.5 as sum, i / 3 as quotient,
       concat(s, s) as pair, s is null as missing, now() as moment, curdate() as day, null as nothing, i > 3 as more,

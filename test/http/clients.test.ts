@@ -6,10 +6,10 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { createToken, hashToken } from '../../src/access/tokens.ts'
-import { createRowQuery } from '../../src/index.ts'
 import { HTTP_DEFAULTS } from '../../src/config/settings.ts'
+import { tokenOf } from '../grants/support.ts'
 import { liveIds, running } from '../support/connections.ts'
+import { hostOf } from '../support/host.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { type Answer, onEachEngine, type Schema, type Service, TOKEN } from '../support/service.ts'
@@ -87,14 +87,11 @@ await onEachEngine(t, 'when a client disconnects while it waits for a connection
 await onEachEngine(t, 'over HTTP/2 the statements of clients that disconnect ' +
   'are killed as well', { schema }, async (t, { engine, url, sql, statements }) => {
   const log: string[] = []
-  const app = Fastify({
+  const app = await hostOf(t, url, {
+    databases: { shop: { url, pool: { size: 4 }, statementTimeout: 20_000 } }
+  }, Fastify({
     http2: true, logger: { level: 'info', stream: { write: (line: string) => { log.push(line) } } }
-  }) as unknown as FastifyInstance
-  await app.register(createRowQuery({
-    databases: { shop: { url, pool: { size: 4 }, statementTimeout: 20_000 } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select', 'update'] }]
-  }).plugin, { prefix: '/api' })
-  t.teardown(() => app.close())
+  }) as unknown as FastifyInstance)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   const ways: Array<(stream: ClientHttp2Stream, client: ClientHttp2Session) => void> = [
@@ -131,15 +128,13 @@ await onEachEngine(t, 'over HTTP/2 the statements of clients that disconnect ' +
   t.match(await sql('select name from customers where id = 1'), [{ name: 'Ada' }], 'nothing was changed')
 })
 
-const OTHER = createToken()
+const OTHER = 'other'
+const tokens = [tokenOf(OTHER, {})]
 const create = (id: string): string[] => [
   'create table gate (id integer not null primary key, n integer not null)',
   `create table passed (id integer primary key${id}, who varchar(10) not null)`, 'insert into gate values (1, 0)'
 ]
 const gated = { mysql: create(' auto_increment'), sqlite: create('') }
-const tokens = [
-  { name: 'other', sha256: hashToken(OTHER), permissions: ['select' as const, 'insert' as const, 'update' as const] }
-]
 const MINUTE = 60_000
 
 await onEachEngine(t, 'a token that fills the queue for connections neither delays another one nor keeps it out', {
@@ -245,13 +240,8 @@ await onEachEngine(t, 'an answer that is larger than the memory of all answers i
 
 await onEachEngine(t, 'a stream that is cut off ends with an ' +
   'error over HTTP/2 too', { schema: shop }, async (t, { url }) => {
-  const app = Fastify({ http2: true }) as unknown as FastifyInstance
-  t.teardown(() => app.close())
-  await app.register(createRowQuery({
-    databases: { shop: { url } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select'] }],
-    limits: { streams: 4, streamRows: 3 }
-  }).plugin, { prefix: '/api' })
+  const limits = { streams: 4, streamRows: 3 }
+  const app = await hostOf(t, url, { limits }, Fastify({ http2: true }) as unknown as FastifyInstance)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const client = connectHttp2(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}`)
   t.teardown(() => client.close())

@@ -3,10 +3,9 @@
  * Foreign keys that SQLite checks at COMMIT.
  */
 import t, { type Test } from 'tap'
-import { VERBS } from '../../schemas/grants.ts'
 import type { RowQueryOptions } from '../../schemas/options.ts'
-import { hashToken } from '../../src/access/tokens.ts'
 import type { OnWrite } from '../../src/index.ts'
+import { tokenFor } from '../grants/support.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { useEachEngine } from '../support/rotation.ts'
 import {
@@ -252,7 +251,8 @@ const deferredTables = {
     'create table shops (id integer primary key)',
     `create table orders (
       id integer primary key, shop_id integer references shops ${deferred},
-      customer_id integer references customers ${deferred}, parent_id integer references orders ${deferred}, note text)`,
+      customer_id integer references customers ${deferred}, parent_id integer references orders ${deferred},
+      note text)`,
     'insert into customers values (1)',
     'insert into shops values (1)',
     'insert into orders (id, shop_id) values (1, 1)',
@@ -260,13 +260,10 @@ const deferredTables = {
   ],
   mysql: []
 }
-const STRANGER = 'a-token-that-does-not-see-customers-012345'
-const tokens = [{
-  name: 'stranger',
-  sha256: hashToken(STRANGER),
-  permissions: [...VERBS],
-  databases: { shop: { orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } } } }
-}]
+const STRANGER = 'a-token-that-does-not-see-customers'
+const tokens = [tokenFor(STRANGER, {
+  orders: { columns: { select: ['id', 'shop_id'], insert: ['id', 'shop_id', 'customer_id'] } }
+})]
 
 const customer = {
   path: '/data/customer_id', message: 'foreign key "orders_customer_id" on "customer_id" refers to "id" of "customers"'

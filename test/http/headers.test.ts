@@ -6,11 +6,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import Fastify, { type FastifyInstance, type InjectOptions } from 'fastify'
+import type { InjectOptions } from 'fastify'
 import t from 'tap'
-import { VERBS } from '../../schemas/grants.ts'
-import { hashToken } from '../../src/access/tokens.ts'
 import { createRowQuery } from '../../src/index.ts'
+import { hostOf } from '../support/host.ts'
 import { dump, isRefusal } from '../support/refusals.ts'
 import { type Answer, onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
@@ -382,14 +381,9 @@ await test('a request with a body that asks for an upgrade is answered like any 
 })
 
 await test('in the server of a host app, also behind a request for one of its own routes', async (t, service) => {
-  const host: FastifyInstance = Fastify()
+  const host = await hostOf(t, service.url)
   host.get('/own', async () => ({ own: true }))
-  await host.register(createRowQuery({
-    databases: { shop: { url: service.url } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }]
-  }).plugin, { prefix: '/api' })
   await host.register(createRowQuery({ databases: { shop: { url: service.url } } }).plugin, { prefix: '/second' })
-  t.teardown(() => host.close())
   await host.listen({ port: 0 })
   const { port } = host.server.address() as AddressInfo
   const [, , together, later] = attacks[0] as [string, Line, Buffer, Buffer]

@@ -1,8 +1,8 @@
 /** Plans with holes over HTTP: a value from elsewhere is the value, and no request gets that of another one. */
 import fc from 'fast-check'
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { drawnOf, prepareLaw, schema } from '../fuzz/holes-http.ts'
+import { tokenFor } from '../grants/support.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { onEachEngine } from '../support/service.ts'
 import { seed } from '../support/seed.ts'
@@ -21,27 +21,16 @@ await onEachEngine(t, 'bodies with references and parameters answer ' +
 const TENANTS = 4
 const IDS = 25
 const rows = Array.from({ length: TENANTS * IDS }, (_, index) => `(${index}, ${index % TENANTS}, 'note ${index}')`)
-const tenantToken = (tenant: number): string => `token-of-tenant-${tenant}-that-is-long-enough-for-a-token-01`
-const tokens = Array.from({ length: TENANTS }, (_, tenant) => ({
-  name: `tenant_${tenant}`,
-  sha256: hashToken(tenantToken(tenant)),
-  permissions: ['select' as const, 'update' as const],
-  databases: { shop: { notes: { rows: { tenant: { $claim: '/tenant' } } } } },
-  claims: { tenant }
-}))
+const tenantToken = (tenant: number): string => `token-of-tenant-${tenant}`
+const tokens = Array.from({ length: TENANTS }, (_, tenant) =>
+  tokenFor(tenantToken(tenant), { notes: { rows: { tenant: { $claim: '/tenant' } } } }, { tenant }))
 
 await onEachEngine(t, 'requests of one shape at once, of callers with other claims, on one session, ' +
   'have their own values', {
-  schema: {
-    mysql: [
-      'create table notes (id int primary key, tenant int not null, note varchar(40) not null)',
+  schema: () => [
+    'create table notes (id integer primary key, tenant int not null, note varchar(40) not null)',
     `insert into notes values ${rows.join()}`
-    ],
-    sqlite: [
-      'create table notes (id integer primary key, tenant integer not null, note text not null)',
-    `insert into notes values ${rows.join()}`
-    ]
-  },
+  ],
   database: { pool: { size: 1, queue: 1000, wait: 60_000 } },
   tokens
 }, async (t, { post, operate, sql }) => {

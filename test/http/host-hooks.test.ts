@@ -4,8 +4,8 @@ import { createGunzip, gzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { VERBS } from '../../schemas/grants.ts'
-import { hashToken } from '../../src/access/tokens.ts'
 import { createRowQuery } from '../../src/index.ts'
+import { hostOf as register } from '../support/host.ts'
 import { countItems, itemsOf, lines } from '../support/load.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
@@ -17,11 +17,8 @@ async function hostOf (t: Test, { url }: Service, { before = () => {}, after = (
   readonly before?: (app: FastifyInstance) => void, readonly after?: (app: FastifyInstance) => void
 }): Promise<FastifyInstance> {
   const host = Fastify()
-  t.teardown(() => host.close())
   before(host)
-  await host.register(createRowQuery({
-    databases: { shop: { url } }, tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }]
-  }).plugin, { prefix: '/api' })
+  await register(t, url, {}, host)
   after(host)
   await host.ready()
   return host

@@ -4,9 +4,9 @@
  */
 import Fastify from 'fastify'
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { type HostGrant, rowQuery } from '../../src/index.ts'
+import { tokenOf } from '../grants/support.ts'
 import { waiters } from '../support/connections.ts'
 import { tokenFor } from '../support/documents.ts'
 import { createPair, jwtSetting, serveKeys, sign } from '../support/issuer.ts'
@@ -31,9 +31,7 @@ const schema: Schema = {
   ]
 }
 const OTHER = 'another-token-that-may-do-everything-0123456789'
-const tokens = [
-  { name: 'other', sha256: hashToken(OTHER), permissions: ['select' as const, 'insert' as const, 'update' as const] }
-]
+const tokens = [tokenOf(OTHER, {})]
 
 const pair = await createPair('one')
 const keySet = await serveKeys(t, [pair.jwk])
@@ -271,10 +269,7 @@ await test('an answer of more than a megabyte is not kept, and nothing happens',
 })
 
 await test('what a grant sees belongs to the request', async (t, service) => {
-  const grantOf = (columns?: string[]) => ({
-    name: 'changing',
-    sha256: hashToken(OTHER),
-    permissions: ['select' as const, 'insert' as const],
+  const grantOf = (columns?: string[]) => tokenOf(OTHER, {
     databases: { shop: { orders: columns === undefined ? {} : { columns: { select: columns } } } }
   })
   const before = await startService(t, service.url, { tokens: [grantOf()] })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenOf } from '../grants/support.ts'
 import { onEachEngine, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
 import { listen, readAnswers } from '../support/wire.ts'
 import { countItems as count, itemsOf, lines, load } from '../support/load.ts'
@@ -16,8 +16,8 @@ import { until } from '../support/until.ts'
 
 const schema = itemsOf('note text')
 const tokens = [
-  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] },
-  ...['a', 'b', 'c', 'd', 'e'].map((name) => ({ name, sha256: hashToken(name), permissions: ['insert' as const] }))
+  tokenOf('reader', { permissions: ['select'] }),
+  ...['a', 'b', 'c', 'd', 'e'].map((name) => tokenOf(name, { permissions: ['insert'] }))
 ]
 
 interface Head {

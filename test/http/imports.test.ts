@@ -1,8 +1,8 @@
 /** Imports: bodies of CSV and NDJSON, in one transaction or in batches. */
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
+import { tokenFor, tokenOf } from '../grants/support.ts'
 import { CSV, itemsOf, load, NDJSON } from '../support/load.ts'
 import { anyEngine } from '../support/rotation.ts'
 import { type EngineName, onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
@@ -22,21 +22,11 @@ const schema = (engine: EngineName): string[] => [
 
 const tenant = 'a-token-of-one-tenant-0123456789'
 const tokens = [
-  { name: 'adder', sha256: hashToken('adder'), permissions: ['insert' as const] },
-  { name: 'reader', sha256: hashToken('reader'), permissions: ['select' as const] },
-  {
-    name: 'tenant',
-    sha256: hashToken(tenant),
-    permissions: ['select' as const, 'insert' as const],
-    databases: {
-      shop: {
-        items: {
-          columns: { select: ['id', 'sku', 'stock'], insert: ['sku', 'stock', 'price'] }, rows: { stock: [5, 6] }
-        },
-        trees: { rows: { tenant: 1 } }
-      }
-    }
-  }
+  tokenOf('adder', { permissions: ['insert'] }), tokenOf('reader', { permissions: ['select'] }),
+  tokenFor(tenant, {
+    items: { columns: { select: ['id', 'sku', 'stock'], insert: ['sku', 'stock', 'price'] }, rows: { stock: [5, 6] } },
+    trees: { rows: { tenant: 1 } }
+  })
 ]
 
 const test = sharedOnEachEngine(t, {

@@ -88,7 +88,8 @@ const schema = (engine: EngineName): string[] => {
   const id = engine === 'sqlite' ? 'integer primary key' : 'int not null primary key'
   return [
     `create table teams (
-      id ${id}, area int not null, code int not null, name varchar(20), spare int, unique (area, code), unique (spare))`,
+      id ${id}, area int not null, code int not null, name varchar(20), spare int, unique (area, code),
+      unique (spare))`,
     `create table players (id ${id}, area int, code int, name varchar(20), note int, spare int,
       foreign key (area, code) references teams (area, code),
       constraint again foreign key (area, code) references teams (area, code))`,

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { base64url, exportSPKI } from 'jose'
 import t, { type Test } from 'tap'
 import type { JwtOptions, SignatureAlgorithm } from '../../schemas/options.ts'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenOf } from '../grants/support.ts'
 import { stoppedDate } from '../support/clock.ts'
 import { get } from '../support/documents.ts'
 import {
@@ -329,7 +329,7 @@ await onEachEngine(t, 'each issuer has its own keys, audience and claim of the r
   t.equal(await statusOf(second, { ...elsewhere, role: 'reader', group: undefined }), 403)
 })
 
-const dotted = { name: 'dotted', sha256: hashToken('a.b.c'), permissions: ['select' as const] }
+const dotted = tokenOf('a.b.c', {})
 
 await onEachEngine(t, 'a configured token with three parts is looked up before it would be verified', {
   ...ok, tokens: [dotted], options: { ...ok.options, tokens: [dotted] }

@@ -11,10 +11,9 @@ import { PassThrough, type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
-import { createRowQuery } from '../../src/index.ts'
 import { HTTP_DEFAULTS } from '../../src/config/settings.ts'
 import { running } from '../support/connections.ts'
+import { hostOf } from '../support/host.ts'
 import { numbers } from '../support/numbers.ts'
 import { serveRowQuery } from '../support/row-query.ts'
 import { onEachEngine, type Schema, type Service, sharedOnEachEngine, TOKEN } from '../support/service.ts'
@@ -374,13 +373,8 @@ const ofStreams = {
 }
 const bodyUpTo = (limit?: number): string => JSON.stringify({ verb: 'select', limit })
 
-async function register (t: Test, app: FastifyInstance, url: string, limits = {}): Promise<number> {
-  t.teardown(() => app.close())
-  await app.register(createRowQuery({
-    databases: { shop: { url, pool: { size: 8 } } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: ['select'] }],
-    limits: { streams: 4, ...limits }
-  }).plugin, { prefix: '/api' })
+async function register (t: Test, app: FastifyInstance, url: string): Promise<number> {
+  await hostOf(t, url, { databases: { shop: { url, pool: { size: 8 } } }, limits: { streams: 4 } }, app)
   await app.listen({ host: '127.0.0.1', port: 0 })
   return (app.server.address() as AddressInfo).port
 }

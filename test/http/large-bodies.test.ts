@@ -2,12 +2,10 @@
 /** Bodies that are refused while the client still sends them. */
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { createRowQuery } from '../../src/index.ts'
-import { hashToken } from '../../src/access/tokens.ts'
-import { VERBS } from '../../schemas/grants.ts'
-import { onEachEngine, sharedOnEachEngine, TOKEN } from '../support/service.ts'
+import { hostOf } from '../support/host.ts'
+import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, readAnswers, request, SELECT, type Line } from '../support/wire.ts'
 
@@ -68,13 +66,7 @@ await onEachEngine(t, 'a client that sends more than it may gets the answer and 
 const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
 
 await testShop('and in the server of a host app', async (t, service) => {
-  const host = Fastify()
-  await host.register(createRowQuery({
-    databases: { shop: { url: service.url } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }],
-    failedLogins: { max: 0 }
-  }).plugin, { prefix: '/api' })
-  t.teardown(() => host.close())
+  const host = await hostOf(t, service.url, { failedLogins: { max: 0 } })
   await host.listen({ port: 0 })
   const { port } = host.server.address() as AddressInfo
   for (const [why, line, status] of lines) {
@@ -122,13 +114,7 @@ await onEachEngine(t, 'the connection of a client that sends a body in chunks of
   schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } }
 }, async (t, service) => {
   const wire = await listen(service)
-  const host = Fastify()
-  await host.register(createRowQuery({
-    databases: { shop: { url: service.url } },
-    tokens: [{ name: 'all', sha256: hashToken(TOKEN), permissions: [...VERBS] }],
-    failedLogins: { max: 0 }
-  }).plugin, { prefix: '/api' })
-  t.teardown(() => host.close())
+  const host = await hostOf(t, service.url, { failedLogins: { max: 0 } })
   await host.listen({ port: 0 })
   for (const [app, all] of [[service.server.app, [...inPieces, ...outside]], [host, inPieces]] as const) {
     for (const [why, line, status] of all) {

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, Registry } from 'prom-client'
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
+import { tokenOf } from '../grants/support.ts'
 import { load } from '../support/load.ts'
 import { parseMetrics, type Sample, valueOf } from '../support/metrics.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
@@ -178,9 +178,7 @@ await onEachEngine(t, 'each replica has its own series, and a catalog that has n
   t.equal(valueOf(samples, 'row_query_catalog_tables'), undefined)
 })
 
-const limited = {
-  name: 'limited', sha256: hashToken('limited'), permissions: ['select' as const], databases: { shop: '*' as const }
-}
+const limited = tokenOf('limited', { databases: { shop: '*' } })
 
 await onEachEngine(t, 'on the main port, metrics require a token for every database', {
   schema: shop, options, tokens: [limited], only: ['sqlite']
