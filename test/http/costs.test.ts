@@ -238,47 +238,6 @@ await onEachEngine(t, `rows read for lists are bounded, also with ${MANY} for on
   )
 })
 
-const MILLION = 1_000_000
-
-await onEachEngine(t, 'one row of 100 may have a million related ones', {
-  schema: (engine) => [
-    'create table parents (id int not null primary key)',
-    'create table children (parent_id int not null, line int not null, primary key (parent_id, line))',
-    'insert into parents values ' + Array.from({ length: 100 }, (_, index) => `(${index + 1})`).join(),
-    'insert into children select id, 1 from parents', 'insert into children select id, 2 from parents',
-    ...engine === 'mariadb'
-      ? [`insert into children select ${CROWDED}, seq from seq_3_to_${MILLION}`]
-      : [
-        `set cte_max_recursion_depth = ${MILLION}`,
-        `insert into children with recursive numbers (n) as (
-          select 3 union all select n + 1 from numbers where n < ${MILLION}
-        ) select ${CROWDED}, n from numbers`
-        ],
-    'analyze table parents, children'
-  ],
-  only: ['mariadb', 'mysql'],
-  database: { statementTimeout: 60_000 }
-}, async (t, { post, sql, statements }) => {
-  for (const [orderBy, limit, first] of [
-    ['line', 5, 1], ['line DESC', 5, MILLION], ['line', 100, 1], ['line DESC', 1, MILLION]
-  ] as const) {
-    statements()
-    const { json } = await post('parents', {
-      verb: 'select', include: { children: { on: { id: 'parent_id' }, columns: ['line'], orderBy, limit } }
-    })
-    const rows = json.data.rows as Array<{ id: number, children: Array<{ line: number }> }>
-    t.same(
-      rows.map(({ children }) => children.length), rows.map(({ id }) => id === CROWDED ? limit : Math.min(2, limit))
-    )
-    t.equal(rows[CROWDED - 1]?.children[0]?.line, first)
-    const read = await countReadRows(sql, statements().filter((statement) => statement.includes('`children`')))
-    const most = mostRead({
-      returned: rows.reduce((sum, { children }) => sum + children.length, 0), values: 100, limit
-    })
-    t.ok(read <= most, `${orderBy} ${limit}: ${read} rows read, at most ${most}`)
-  }
-})
-
 await onEachEngine(t, 'a member that is one row is joined: no statement of its own, and no transaction', {
   schema: schemaOfIncludeCost, only: ['mariadb', 'mysql']
 }, async (t, { post, sql, statements }) => {

@@ -105,30 +105,31 @@ await test('names of parts stand at their place in the rows, and in orderBy, hav
   ])
 })
 
-await test('weeks of 20 years of days are those of ISO 8601, and NULL is a group', async (t, service) => {
-  const days = Array.from(
-    { length: 20 * 366 }, (_, index) => new Date(Date.UTC(2010, 0, 1 + index)).toISOString().slice(0, 10)
+await test('weeks of a leap year and around 28 turns of a year are those of ISO 8601, and NULL is a group', async (
+  t, service
+) => {
+  const daysFrom = (year: number, first: number, length: number): string[] => Array.from(
+    { length }, (_, index) => new Date(Date.UTC(year, 0, first + index)).toISOString().slice(0, 10)
   )
-  for (let from = 0; from < days.length; from += 1000) {
-    await service.post('sales', {
-      verb: 'insert',
-      data: days.slice(from, from + 1000).map((d, index) => ({ id: from + index, d, dt: `${d}T23:59:59.999` }))
-    })
-  }
-  await service.post('sales', {
+  // weeks depend on the day of the week and the length of a year, which come again after 28 years
+  const days = [
+    ...daysFrom(2020, 1, 366),
+    ...Array.from({ length: 28 }, (_, index) => daysFrom(2021 + index, -9, 22)).flat()
+  ].filter((day, index, all) => all.indexOf(day) === index)
+  t.match(await service.post('sales', {
     verb: 'insert',
     data: [
+      ...days.map((d, id) => ({ id, d, dt: `${d}T23:59:59.999` })),
       { id: -1 }, { id: -2, d: '0001-01-01', dt: '0001-01-01T00:00:00' },
       { id: -3, d: '9999-12-31', dt: '9999-12-31T00:00:00' }
     ]
-  })
+  }), { status: 200 })
   const expected = new Map(days.map((day) => [isoWeek(day), 0]))
   for (const day of days) expected.set(isoWeek(day), (expected.get(isoWeek(day)) as number) + 1)
   const wanted = [[null, 1], ['0001-W01', 1], ...[...expected].sort(([a], [b]) => a < b ? -1 : 1), ['9999-W52', 1]]
   for (const column of ['d', 'dt']) {
     const weeks = { groupBy: [{ week: { $week: column } }], aggregates: { n: { $count: '*' } }, orderBy: 'week' }
-    const rows = [...await groupsOf(service, weeks), ...await groupsOf(service, { ...weeks, offset: 1000 })]
-    t.same(rows.map(({ week, n }) => [week, n]), wanted, column)
+    t.same((await groupsOf(service, weeks)).map(({ week, n }) => [week, n]), wanted, column)
   }
 })
 

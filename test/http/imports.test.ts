@@ -191,6 +191,7 @@ await test('what is refused names its place and line', async (t, service) => {
     ['sku,price,meta\na,x,1\nb,1,{\n', 400, 'INVALID_VALUE', [{ path: '/data/0/price', line: 2 }]],
     ['sku,stock\na,1e30\n', 400, 'INVALID_VALUE', [{ path: '/data/0/stock', line: 2 }]],
     ['sku,stock\na,\n', 422, 'NOT_NULL_VIOLATION', [{ path: '/data/0/stock', line: 2 }]],
+    ['sku,stock\na,""\n', 400, 'INVALID_VALUE', [{ path: '/data/0/stock', line: 2 }]],
     ['sku,meta\na,"{""a"":1,""a"":2}"\n', 400, 'INVALID_VALUE', [{ path: '/data/0/meta', line: 2 }]],
     ['stock\n1\n', 400, 'MISSING_COLUMN', [{ path: '/data/0/sku', line: 2 }]],
     ['sku,nope\na,1\n', 400, 'COLUMN_NOT_FOUND', [{ path: '/data/0/nope', line: 1 }]],
@@ -207,6 +208,11 @@ await test('what is refused names its place and line', async (t, service) => {
       type: NDJSON
     }],
     ['{"sku":"a"', 400, 'INVALID_JSON', [{ line: 1 }], { type: NDJSON }],
+    ['{"sku":"a"}\n{"stock":1}\n', 400, 'MISSING_COLUMN', [{ path: '/data/1/sku', line: 2 }], { type: NDJSON }],
+    ['{"sku":null}\n', 422, 'NOT_NULL_VIOLATION', [{ path: '/data/0/sku', line: 1 }], { type: NDJSON }],
+    ['{"sku":"a"}\n\n\n{"sku":"b","price":"1.234"}', 400, 'INVALID_VALUE', [{ path: '/data/1/price', line: 4 }], {
+      type: NDJSON
+    }],
     ['sku\na\n', 415, 'UNSUPPORTED_MEDIA_TYPE', [], { type: 'text/csv; charset=latin1' }],
     ...[
       'text/csv; header=absent', 'text/csv;Header="absent"', 'text/csv; header=present; charset=latin1',
