@@ -183,28 +183,6 @@ await test('groups and aggregates go through members of members, on three levels
   t.strictSame(codes, [{ code: 'CH', id: 2, credit: 40, lands: 1 }, { code: null, id: 4, credit: 70, lands: 0 }])
 })
 
-await test('two members of one table, one of them inside another, keep their ' +
-  'own rows and filters', async (t, service) => {
-  const include = {
-    customer: {
-      table: 'customers',
-      filters: { v1: { $gte: 2 } },
-      include: { land: { table: 'lands', filters: { code: 'DE' } }, same: { table: 'lands', on: { land_id: 'id' } } }
-    },
-    self: { table: 'orders', on: { id: 'id' }, include: { customer: { table: 'customers' } } }
-  }
-  t.strictSame(await rowsOf(service, {
-    aggregates: {
-      a: { $count: of('id') },
-      b: { $count: of({ land: 'id' }) },
-      c: { $count: of({ same: 'id' }) },
-      d: { $count: { self: { customer: 'id' } } },
-      e: { $sum: { self: 'credit' }, filters: { customer_id: null } }
-    },
-    include
-  }), [{ a: 6, b: 3, c: 5, d: 8, e: '170' }])
-})
-
 await test('having, orders, pages, filters of aggregates and named values go with ' +
   'aggregates of related rows', async (t, service) => {
   const body = {

@@ -130,17 +130,6 @@ await test('a row has the columns of groupBy, then the aggregates, in the order 
   t.match(reversed.text, /"rows":\[\{"customer":null,"status":"paid","b":5,"a":5\},/)
 })
 
-await test('groupBy alone returns each combination once, and NULL is a value like others', async (t, service) => {
-  const select = selectFrom(service)
-  t.same(await rowsOf(select({ groupBy: ['customer'], orderBy: 'customer' })), [
-    { customer: null }, { customer: 7 }, { customer: 8 }
-  ])
-  t.same(await rowsOf(select({ groupBy: ['customer', 'status'], orderBy: 'status, customer DESC' })), [
-    { customer: 7, status: 'new' }, { customer: 8, status: 'paid' }, { customer: 7, status: 'paid' },
-    { customer: null, status: 'paid' }, { customer: null, status: 'sent' }
-  ])
-})
-
 await test('without groupBy there is one row, also for a table without rows', async (t, service) => {
   const select = selectFrom(service)
   const aggregates = {

@@ -94,38 +94,6 @@ await test('related columns stand beside those of the same name, parts of time, 
   t.equal(new Set(seen.map((row) => JSON.stringify(row))).size, 5, 'pages do not overlap')
 })
 
-await test('filters of the request name its table, those of a member remove no rows, and a cached statement has the ' +
-  'values of its request', async (t, service) => {
-  for (const vip of [0, 1, 0]) {
-    t.strictSame(await rowsOf(service, {
-      filters: { status: 'new', $some: { items: {} } },
-      groupBy: [{ id: { customer: 'id' } }],
-      aggregates: n,
-      include: {
-        customer: {
-          table: 'customers',
-          filters: { vip, $none: { orders: { on: { id: 'customer_id' }, filters: { total: '20' } } } }
-        }
-      },
-      orderBy: 'id'
-    }),
-    vip === 0 ? [{ id: null, n: 1 }, { id: 4, n: 1 }] : [{ id: null, n: 2 }], String(vip))
-  }
-  const { status, json } = await service.operate([
-    { table: 'customers', verb: 'update', filters: { id: 2 }, data: { country: 'AT' }, returning: ['id', 'country'] },
-    {
-      table: 'orders',
-      verb: 'select',
-      groupBy: [country],
-      aggregates: n,
-      include: { customer: { table: 'customers', filters: { id: { $ref: '/0/rows/0/id' } } } },
-      orderBy: 'country'
-    }
-  ])
-  t.equal(status, 200)
-  t.strictSame(json.data.results[1].rows, [{ country: null, n: 5 }, { country: 'AT', n: 1 }])
-})
-
 await test('$some and $none stand in the filters of an aggregate, also of views and beside ' +
   'groups by a member', async (t, service) => {
   const of = (filters: object) => ({ $count: '*', filters })
