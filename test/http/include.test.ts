@@ -11,7 +11,8 @@ const schema = (engine: EngineName): string[] => {
       foreign key (customer_id) references customers (id))`,
     'create table products (sku varchar(10) not null primary key, title varchar(20))',
     `create table order_items (
-      order_id int not null, line int not null, sku varchar(10) not null, quantity int not null, primary key (order_id, line), foreign key (order_id) references orders (id),
+      order_id int not null, line int not null, sku varchar(10) not null, quantity int not null,
+      primary key (order_id, line), foreign key (order_id) references orders (id),
       foreign key (sku) references products (sku))`,
     `create table payments (id ${id}, order_id int not null, amount decimal(8,2) not null)`,
     'create index order_id on payments (order_id)'
