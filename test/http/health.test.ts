@@ -4,7 +4,7 @@ import t from 'tap'
 import { createRowQuery } from '../../src/index.ts'
 import { parseMetrics, valueOf } from '../support/metrics.ts'
 import { createProxy } from '../support/recorder.ts'
-import { onEachEngine, type Service, startService } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine, startService } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { until } from '../support/until.ts'
 
@@ -27,8 +27,12 @@ await onEachEngine(t, 'a server with available databases is alive and ' +
 
 const only = ['mariadb', 'mysql'] as const
 
-await onEachEngine(t, 'this machine is told what the servers of the databases ' +
-  'are, and nobody else', { schema: shop, only }, async (t, { server, engine, sql }) => {
+/** The service is ready after each test. */
+const test = sharedOnEachEngine(t, { schema: shop, only })
+
+await test('this machine is told what the servers of the databases are, and nobody else', async (
+  t, { server, engine, sql }
+) => {
   const ask = async (headers: Record<string, string>, remoteAddress: string) =>
     (await server.app.inject({ url: '/health/ready', headers, remoteAddress })).json()
   const [{ version }] = await sql('select version() as version')
@@ -54,8 +58,7 @@ await onEachEngine(t, 'while the database is down the server is alive and not re
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a network that drops packets makes the server not ready ' +
-  'within a limited time', { schema: shop, only }, async (t, service) => {
+await test('a network that drops packets makes the server not ready within a limited time', async (t, service) => {
   t.ok(await ready(service))
   const proxy = service.proxy as NonNullable<typeof service.proxy>
   proxy.silent = true
@@ -64,8 +67,7 @@ await onEachEngine(t, 'a network that drops packets makes the server not ready '
   await until('ready again', () => ready(service))
 })
 
-await onEachEngine(t, 'a server that started before its database is ready once ' +
-  'the database is up', { schema: shop, only }, async (t, { proxy, url }) => {
+await test('a server that started before its database is ready once the database is up', async (t, { proxy, url }) => {
   const { target } = proxy as NonNullable<typeof proxy>
   const away = await createProxy(target)
   await away.close()

@@ -3,9 +3,9 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { hostOf } from '../support/host.ts'
-import { onEachEngine, sharedOnEachEngine } from '../support/service.ts'
+import { type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 import { listen, readAnswers, request, SELECT, type Line } from '../support/wire.ts'
 
@@ -53,24 +53,20 @@ const lines: Array<[why: string, line: Line, status: number]> = [
   ['another content type and 6 MB', { ...closing, without: ['Content-Type'], with: ['Content-Type: text/plain'] }, 413]
 ]
 
-await onEachEngine(t, 'a client that sends more than it may gets the answer and no reset', {
-  schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } }
-}, async (t, service) => {
+const test = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } } })
+
+/** The service, and the server of a host app with the plugin, which listen. */
+async function serversOf (t: Test, service: Service): Promise<[FastifyInstance, FastifyInstance]> {
   await listen(service)
-  const { port } = service.server.app.server.address() as AddressInfo
-  for (const [why, line, status] of lines) {
-    t.equal(await sendAll(port, request(line)), status, why)
-  }
-})
-
-const testShop = sharedOnEachEngine(t, { schema: shop, only: ['sqlite'] })
-
-await testShop('and in the server of a host app', async (t, service) => {
   const host = await hostOf(t, service.url, { failedLogins: { max: 0 } })
   await host.listen({ port: 0 })
-  const { port } = host.server.address() as AddressInfo
-  for (const [why, line, status] of lines) {
-    t.equal(await sendAll(port, request(line)), status, why)
+  return [service.server.app as unknown as FastifyInstance, host]
+}
+
+await test('a client that sends more than it may gets the answer and no reset', async (t, service) => {
+  for (const { server } of await serversOf(t, service)) {
+    const { port } = server.address() as AddressInfo
+    for (const [why, line, status] of lines) t.equal(await sendAll(port, request(line)), status, why)
   }
 })
 
@@ -110,15 +106,14 @@ async function sendPieces ({ server }: FastifyInstance, line: Line): Promise<{ s
   return { status: Number(text.split(' ')[1]), read: socket.bytesRead }
 }
 
-await onEachEngine(t, 'the connection of a client that sends a body in chunks of one byte is closed, on every path', {
-  schema: shop, only: ['sqlite'], options: { failedLogins: { max: 0 } }
-}, async (t, service) => {
+await test('the connection of a client that sends a body in chunks of one byte is closed, on every path', async (
+  t, service
+) => {
   const wire = await listen(service)
-  const host = await hostOf(t, service.url, { failedLogins: { max: 0 } })
-  await host.listen({ port: 0 })
-  for (const [app, all] of [[service.server.app, [...inPieces, ...outside]], [host, inPieces]] as const) {
+  const [own, host] = await serversOf(t, service)
+  for (const [app, all] of [[own, [...inPieces, ...outside]], [host, inPieces]] as const) {
     for (const [why, line, status] of all) {
-      const answered = await sendPieces(app as FastifyInstance, line)
+      const answered = await sendPieces(app, line)
       t.equal(answered.status, status, why)
       t.ok(answered.read < MEGABYTE / 2, `${why}: ${answered.read} bytes`)
     }
@@ -137,7 +132,7 @@ await onEachEngine(t, 'the connection of a client that sends a body in chunks of
   )
 })
 
-await testShop('a client that sends without end, or nothing more, is disconnected', async (t, service) => {
+await test('a client that sends without end, or nothing more, is disconnected', async (t, service) => {
   const wire = await listen(service)
   const socket = await wire.open()
   let sent = 0

@@ -8,7 +8,7 @@ export async function untilStatus (status: number, ask: () => Promise<Answer>): 
   for (;;) {
     const answer = await ask()
     if (answer.status === status) return answer
-    await sleep(20)
+    await sleep(100)
   }
 }
 
