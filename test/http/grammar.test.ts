@@ -117,7 +117,7 @@ const LINES: Readonly<Record<string, Line>> = {
     body: { verb: 'delete', filters: { id: 1 }, returning: ['id'], include: through, dryRun: true },
     answer: { deleted: 1, rows: [named(1, 'Ada', 'Peru')] },
     wrong: { verb: 'delete', filters: { id: 1 }, returning: ['id'], include: 5 },
-    compiles: "db.delete('orders', { filters: { id: 5 }, returning: ['id'], include:",
+    compiles: "filters: { id: 5 }, returning: ['id'], include: { customer:",
     refuses: 'the rows that a delete does not return have no members'
   },
   'orders through members of members': {
