@@ -46,7 +46,7 @@ export abstract class ServiceError extends Error {
   declare mayBeNew?: true
   /** Set on an INVALID_BODY that no other value of the field would avoid. */
   declare refusesField?: true
-  /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/foreign-keys.ts). */
+  /** For FOREIGN_KEY_VIOLATION: what its details may name more of (src/access/violated-keys.ts). */
   declare violated?: Violated
   /** For an import whose batches are committed one by one. */
   declare committed?: Committed

@@ -4,7 +4,7 @@
  */
 import type { Body, SelectBody } from '../schemas/body.ts'
 import { type Access, authorize } from './access/authorize.ts'
-import { nameTables } from './access/foreign-keys.ts'
+import { nameTables } from './access/violated-keys.ts'
 import { principalOf } from './access/grant.ts'
 import type { TableSource } from './catalog/catalog.ts'
 import { lookAgain, StaleAttempt, toStale, withFreshCatalog } from './databases/stale-catalog.ts'

@@ -47,7 +47,7 @@ export function describeRequest (
   const parameters = [...request.parameters.values()].map((declared) =>
     describeParameter(declared, columnOf(request, declared, plans), plans, named.limits)
   )
-  const responses = plans.map((plan, index) => dataOf(plan, mayBeWhole(request, index)))
+  const responses = plans.map((plan, index) => describeData(plan, mayBeWhole(request, index)))
   const data = request.table === undefined
     ? closedObject([['results', { type: 'array', prefixItems: responses, minItems: plans.length }]])
     : responses[0] as Schema
@@ -115,7 +115,7 @@ const objectOf = (properties: ReadonlyArray<readonly [string, Schema]>): Schema 
 const positionIn = ({ order }: SelectPlan): Schema =>
   objectOf(order.map(({ column }) => [column.name, shownSchema(column)]))
 
-function dataOf (plan: Plan, mayBeWhole: boolean): Schema {
+function describeData (plan: Plan, mayBeWhole: boolean): Schema {
   const { data } = RESPONSES[plan.verb].properties as unknown as { readonly data: { readonly properties: object } }
   const properties = data.properties as Readonly<Record<string, Schema>>
   const rows = plan.verb === 'select' ? plan : plan.returning

@@ -1,6 +1,6 @@
 /** All operations of a request are authorized and planned before the first one runs. */
 import type { Body, BodyInTransaction, Operation, OperationsBody } from '../../schemas/body.ts'
-import { nameTables } from '../access/foreign-keys.ts'
+import { nameTables } from '../access/violated-keys.ts'
 import { accessTo, authorize } from '../access/authorize.ts'
 import { type Grant, requireLock } from '../access/grant.ts'
 import type { TableSource } from '../catalog/catalog.ts'
