@@ -10,7 +10,7 @@ import {
 import { isOfOneTable } from '../request/check-body.ts'
 import { namedTables, type NamedTable } from '../request/related-members.ts'
 import { findTableGrant, type Grant, permissionsOn, seesDatabase, requirePermissions } from './grant.ts'
-import { describeTable, findGrantedTable } from './granted-table.ts'
+import { describeTable, findGrantedTable, type Viewer } from './granted-table.ts'
 import { checkClaims } from './rules.ts'
 
 const NONE: readonly NamedTable[] = []
@@ -115,28 +115,22 @@ function getTables (
   return seen
 }
 
-interface Seen {
-  readonly grant: Grant
-  readonly database: string
-  readonly catalog: Catalog
-}
-
 /** The tables of one reading of the catalog as a grant sees them. */
 class SeenTables implements TableSource {
-  readonly #seen: Seen
+  readonly #viewer: Viewer
   readonly table: Table
 
-  constructor (seen: Seen, table: Table) {
-    this.#seen = seen
+  constructor (viewer: Viewer, table: Table) {
+    this.#viewer = viewer
     this.table = table
   }
 
   /** @throws TABLE_NOT_FOUND; BROKEN_DEFINITION; PERMISSION_DENIED for claims that cannot be used */
   see (name: string, path: Path): Table {
-    const { grant, database } = this.#seen
+    const { grant, database } = this.#viewer
     try {
-      const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#seen, name)
-      if (table === undefined) throw unseenTable(this.#seen, name)
+      const table = permissionsOn(grant, database, name).size === 0 ? undefined : findNamed(this.#viewer, name)
+      if (table === undefined) throw unseenTable(this.#viewer, name)
       return table
     } catch (error) {
       throw at(path, error as ServiceError)
@@ -146,27 +140,28 @@ class SeenTables implements TableSource {
 
 /** Suggests a table that the grant sees. `catalog`: undefined until it has been read. */
 export function unseenTable (
-  { grant, database, catalog }: Omit<Seen, 'catalog'> & { readonly catalog: Catalog | undefined },
+  { grant, database, catalog }: Omit<Viewer, 'catalog'> & { readonly catalog: Catalog | undefined },
   name: string
 ): ServiceError {
   if (catalog === undefined) return tableNotFound(name, database)
   const seen = [...catalog.tables.values()]
     // First, because there may be thousands. A table of this name has been dropped.
     .filter((table) => table.name !== name && findNearest(name, [table.name]) !== undefined)
-    .filter((table) => describeTable(grant, database, catalog, table) !== undefined)
+    .filter((table) => describeTable({ grant, database, catalog }, table) !== undefined)
   return tableNotFound(name, database, didYouMean(name, seen.map((table) => table.name)))
 }
 
 /** For a table on which the grant holds a permission. @throws as `see` */
-export function getSeen (seen: Seen, name: string): SeenTables {
-  const table = findNamed(seen, name)
-  if (table === undefined) throw unseenTable(seen, name)
-  return new SeenTables(seen, table)
+export function getSeen (viewer: Viewer, name: string): SeenTables {
+  const table = findNamed(viewer, name)
+  if (table === undefined) throw unseenTable(viewer, name)
+  return new SeenTables(viewer, table)
 }
 
-function findNamed ({ grant, database, catalog }: Seen, name: string): Table | undefined {
+function findNamed (viewer: Viewer, name: string): Table | undefined {
+  const { grant, catalog } = viewer
   const table = catalog.tables.get(name)
   const reason = table === undefined ? catalog.broken?.get(name) : undefined
   if (reason !== undefined) throw withReason(brokenDefinition(), reason)
-  return table === undefined || grant.databases === 'all' ? table : findGrantedTable(grant, database, catalog, table)
+  return table === undefined || grant.databases === 'all' ? table : findGrantedTable(viewer, table)
 }

@@ -9,6 +9,13 @@ import {
 } from './grant.ts'
 import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroken } from './rules.ts'
 
+/** Who sees tables, in one reading of the catalog of a database. */
+export interface Viewer {
+  readonly grant: Grant
+  readonly database: string
+  readonly catalog: Catalog
+}
+
 // Foreign keys to tables with rules whose rows the service cannot look up.
 
 /**
@@ -16,9 +23,7 @@ import { bindRules, type ConfiguredRule, findBrokenRule, resolveRules, RuleBroke
  * not see, and every column of a table whose keys the account does not see if the grant has any rules.
  */
 export function findUncheckedKeys (
-  grant: Grant,
-  database: string,
-  catalog: Catalog,
+  { grant, database, catalog }: Viewer,
   { foreignKeys, outerKeys = [], hidesKeys, columnList }: Table
 ): UncheckedKey[] {
   if (grant.databases === 'all') return []
@@ -72,23 +77,24 @@ function hasRules ({ tables }: DatabaseGrant, table: string, catalog?: Catalog):
  * Undefined if the table must appear not to exist, because a rule does not apply to it.
  * @throws PERMISSION_DENIED if the claims of the grant cannot be used
  */
-export function findGrantedTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+export function findGrantedTable (viewer: Viewer, table: Table): Table | undefined {
+  const { grant, database } = viewer
   const granted = grant.databases === 'all' ? undefined : grant.databases.get(database)
   if (granted === undefined) return table
   const { tables, isNarrowed } = granted
   if (tables !== 'all' && isNarrowed) {
-    return grant.tables.get(table) ?? createGrantedTable(grant, { database, tables, catalog }, table)
+    return grant.tables.get(table) ?? createGrantedTable(viewer, tables, table)
   }
   return table.outerKeys === undefined && table.hidesKeys !== true
     ? table
-    : (grant.tables.get(table) ?? createGrantedTable(grant, { database, tables: new Map(), catalog }, table))
+    : (grant.tables.get(table) ?? createGrantedTable(viewer, NO_TABLES, table))
 }
 
 /**
  * For documents, before the claims are known: the columns without the rules. Undefined if the table must appear not to
  * exist.
  */
-export function describeTable (grant: Grant, database: string, catalog: Catalog, table: Table): Table | undefined {
+export function describeTable ({ grant, database, catalog }: Viewer, table: Table): Table | undefined {
   if (permissionsOn(grant, database, table.name).size === 0) return undefined
   const granted = findTableGrant(grant, database, table.name)
   if (granted === undefined || (granted.columns === undefined && granted.rules.length === 0)) return table
@@ -97,15 +103,14 @@ export function describeTable (grant: Grant, database: string, catalog: Catalog,
     : undefined
 }
 
+const NO_TABLES: ReadonlyMap<string, TableGrant> = new Map()
+
 function createGrantedTable (
-  grant: Grant,
-  {
-    database,
-    tables,
-    catalog
-  }: { readonly database: string; readonly tables: ReadonlyMap<string, TableGrant>; readonly catalog: Catalog },
+  viewer: Viewer,
+  tables: ReadonlyMap<string, TableGrant>,
   base: Table
 ): Table | undefined {
+  const { grant, catalog } = viewer
   const { columns, rules: configured = [] } = tables.get(base.name) ?? {}
   const rules = tryBind(configured, grant, base)
   if (rules === undefined) return undefined
@@ -116,7 +121,7 @@ function createGrantedTable (
       ? []
       : [{ key, table, rules: () => tryBind(theirs, grant, table) }]
   })
-  const unchecked = findUncheckedKeys(grant, database, catalog, base)
+  const unchecked = findUncheckedKeys(viewer, base)
   const isFree = rules.length === 0 && parents.length === 0 && unchecked.length === 0
   const shape = columns === undefined && isFree ? base : getSharedTable(catalog, base, columns, configured)
   const table = isFree

@@ -5,15 +5,9 @@
 import { type Catalog, type ForeignKey, type Table, traitsOf } from '../catalog/catalog.ts'
 import { isServiceError, type ServiceError, type Violated, withDetails } from '../errors.ts'
 import { findTableGrant, type Grant, permissionsOn } from './grant.ts'
-import { describeTable } from './granted-table.ts'
+import { describeTable, type Viewer } from './granted-table.ts'
 
 interface Owned { readonly table: Table, readonly key: ForeignKey }
-
-interface Viewer {
-  readonly grant: Grant
-  readonly database: string
-  readonly catalog: Catalog
-}
 
 /** Keys that a message names. */
 const MAX_NAMED = 5
@@ -53,9 +47,9 @@ function withMessages (error: ServiceError, change: (message: string) => string)
 }
 
 /** The table as documents show it. */
-function seenTable (name: string, { grant, database, catalog }: Viewer): Table | undefined {
-  const table = catalog.tables.get(name)
-  return table && describeTable(grant, database, catalog, table)
+function seenTable (name: string, viewer: Viewer): Table | undefined {
+  const table = viewer.catalog.tables.get(name)
+  return table && describeTable(viewer, table)
 }
 
 const hasColumns = (table: Table | undefined, names: readonly string[]): boolean =>

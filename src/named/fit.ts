@@ -2,7 +2,7 @@
 import type { BodyInTransaction } from '../../schemas/body.ts'
 import { VERBS } from '../../schemas/grants.ts'
 import { getSeen } from '../access/authorize.ts'
-import { describeTable } from '../access/granted-table.ts'
+import { describeTable, type Viewer } from '../access/granted-table.ts'
 import { createGrant, type Grant } from '../access/grant.ts'
 import { baseTable, type Catalog, type Table, type TableSource } from '../catalog/catalog.ts'
 import {
@@ -164,12 +164,13 @@ const EVERYTHING = createGrant('named requests', { permissions: [...VERBS] })
 
 export interface Fitting { readonly catalog: Catalog, readonly limits: RequestLimits }
 
-function sourceOf (grant: Grant, database: string, catalog: Catalog, name: string): TableSource {
+function sourceOf (viewer: Viewer, name: string): TableSource {
+  const { catalog, database } = viewer
   const see = (other: string, path: Path): Table => {
     const table = catalog.tables.get(other)
     const reason = table === undefined ? catalog.broken?.get(other) : undefined
     if (reason !== undefined) throw at(path, withReason(brokenDefinition(), reason))
-    const seen = table && describeTable(grant, database, catalog, table)
+    const seen = table && describeTable(viewer, table)
     if (seen === undefined) throw at(path, tableNotFound(other, database))
     return seen
   }
@@ -180,7 +181,7 @@ function sourcesOf (request: NamedRequest, catalog: Catalog, grant = request.rol
   const { database, parts, table } = request
   return parts.map((part, index) => {
     try {
-      return sourceOf(grant, database, catalog, part.table)
+      return sourceOf({ grant, database, catalog }, part.table)
     } catch (error) {
       throw table === undefined && isServiceError(error) ? inOperation(index, error) : error
     }

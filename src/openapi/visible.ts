@@ -14,7 +14,7 @@ export interface VisibleTable { readonly table: Table, readonly verbs: readonly 
 export function visibleTables (catalog: Catalog, grant: Grant, database: string): VisibleTable[] {
   return [...catalog.tables.values()].flatMap((base) => {
     const permissions = permissionsOn(grant, database, base.name)
-    const table = describeTable(grant, database, catalog, base)
+    const table = describeTable({ grant, database, catalog }, base)
     if (table === undefined) return []
     const verbs = VERBS.filter((verb) => permissions.has(verb) && isPossible(table, verb))
     return verbs.length === 0 ? [] : [{ table, verbs }]

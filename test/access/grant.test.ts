@@ -162,7 +162,7 @@ const grantOf = (table: TableGrantOptions, claims = {}): Grant => createGrant('t
   permissions: ['select', 'insert', 'update'], databases: { shop: { wide: table } }, claims
 })
 const grantedTable = (grant: Grant, of = catalog): Table =>
-  findGrantedTable(grant, 'shop', of, of.tables.get('wide') as Table) as Table
+  findGrantedTable({ grant, database: 'shop', catalog: of }, of.tables.get('wide') as Table) as Table
 
 t.test('a grant without columns and rows gets the table of the catalog itself', async (t) => {
   t.equal(grantedTable(grantOf({})), wide)

@@ -44,7 +44,7 @@ function asTenant (tables: Record<string, object>): TableSource {
   const grant = createGrant('test', {
     permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: tables }, claims: { tenant: 7 }
   })
-  return alone(findGrantedTable(grant, 'shop', catalog, see('orders')) as Table)
+  return alone(findGrantedTable({ grant, database: 'shop', catalog }, see('orders')) as Table)
 }
 const OF_TENANT = { rows: { tenant: { $claim: '/tenant' } } }
 

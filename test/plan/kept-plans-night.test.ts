@@ -91,7 +91,7 @@ t.test(`${CALLS} calls of ${REQUESTS} requests by ${TOKENS} tokens`, async (t) =
       databases: { shop: { orders: { rows: { tenant: { $claim: '/tenant' } } } } },
       claims: { tenant }
     })
-    return alone(findGrantedTable(grant, 'shop', catalog, orders) as Table)
+    return alone(findGrantedTable({ grant, database: 'shop', catalog }, orders) as Table)
   })
   const random = createRandom(seed)
   const heaps: number[] = []

@@ -31,7 +31,7 @@ function planFor (tables: Record<string, TableGrantOptions>, body: object): Plan
     permissions: ['select', 'insert', 'update', 'delete'], databases: { shop: tables }, claims: { tenant: 7 }
   })
   return createPlan(body as never, alone(
-    findGrantedTable(grant, 'shop', catalog, catalog.tables.get('orders') as Table) as Table
+    findGrantedTable({ grant, database: 'shop', catalog }, catalog.tables.get('orders') as Table) as Table
   ), LIMITS)
 }
 const plan = (body: object): Plan => planFor({ orders: OF_TENANT }, body)

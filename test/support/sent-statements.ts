@@ -84,7 +84,7 @@ function seenBy (grant: Sending['grant'], catalog: Catalog, name: string): Table
   if (grant === undefined) return table
   const permissions = ['select', 'insert', 'update', 'delete'] as const
   const granted = createGrant('golden', { permissions, databases: { shop: grant }, claims: { tenant: 7 } } as never)
-  return findGrantedTable(granted, 'shop', catalog, table) as Table
+  return findGrantedTable({ grant: granted, database: 'shop', catalog }, table) as Table
 }
 
 /**

@@ -29,7 +29,7 @@ function findUnchecked (grant: Grant, database: string, catalog: Catalog): strin
   return [...catalog.tables.values()].flatMap((table) => {
     const permissions = permissionsOn(grant, database, table.name)
     if (!permissions.has('insert') && !permissions.has('update')) return []
-    return findUncheckedKeys(grant, database, catalog, table).map(
+    return findUncheckedKeys({ grant, database, catalog }, table).map(
       ({ columns, reason }) =>
         `rules cannot be checked for ${columns.map((column) => `"${column}"`).join(', ')} of "${table.name}", so ` +
         `only null can be written: ${reason}`
