@@ -8,22 +8,28 @@
  * (`changeOrInsert`). A deadlock of an upsert or a list runs again as a transaction (`insertAtOnce`). SQLite has one
  * writer, so none of this occurs.
  */
-import { type Table, traitsOf } from '../catalog/catalog.ts'
+import { type Column, type Table, traitsOf } from '../catalog/catalog.ts'
+import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { type Assignment, type Condition, type InsertPlan, isUpsert, type PlannedRow } from '../plan/plan.ts'
+import { knownKey } from '../plan/insert-key.ts'
+import {
+  type Assignment, type Condition, type InsertPlan, isUpsert, type PlannedRow, type Returned
+} from '../plan/plan.ts'
 import { isPlainRow } from '../plan/write-options.ts'
 import { decisionOf, factsOf, wayOf, whyOneByOne } from '../plan/writes.ts'
+import type { ResponseSink } from '../response/response-sink.ts'
 import {
-  addCounts, countsOf, hideUnchanged, type Result, type RowCounts, type RowOutcome
+  addCounts, countsOf, hideUnchanged, numberOf, type Result, type RowCounts, type RowOutcome
 } from '../response/result.ts'
 import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/compile-insert.ts'
-import { hasMoment, type Parameter } from '../types/column-type.ts'
+import { compileNumber } from '../sql/statement-cache.ts'
+import { hasMoment, type Parameter, type Value } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
 import { atRow, isCheckedAfterWrite, watchRow } from './after-write.ts'
-import { newId, selectsId, upsertedId } from './inserted-id.ts'
-import { conditionOf, type Runner } from './runner.ts'
+import { lookUpNumber, newId, selectsId, upsertedId } from './inserted-id.ts'
+import { areTaken, conditionOf, givenKeys, keyChanged, readRows, type Runner } from './runner.ts'
 
 /** Moments have values, so that its keys are known. @throws VALUE_OUT_OF_RANGE */
 export async function bindMoments (plan: InsertPlan, runner: Runner): Promise<InsertPlan> {
@@ -74,7 +80,7 @@ export async function insertAtOnce (
   }
 }
 
-export interface InsertRun {
+interface InsertRun {
   readonly plan: InsertPlan
   readonly runner: Runner
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
@@ -300,3 +306,63 @@ async function refuseOutside (
 
 /** The position of a row in `data`, if that is a list. */
 const listIndexOf = ({ index }: PlannedRow, { isList }: InsertPlan): number | undefined => isList ? index : undefined
+
+// `returning`: the rows are read again by their keys, and by numbers of the database where the request gives none.
+
+export type ReturningPlan = InsertPlan & { readonly returning: Returned, readonly key: readonly Column[] }
+
+/** @throws NOT_SUPPORTED if a trigger has changed the key of a row */
+export async function insertReturning (plan: ReturningPlan, runner: Runner, sink: ResponseSink): Promise<Result> {
+  const { table, rows, conflict, returning, key, isFoundByNumber = false } = plan
+  const numberColumn = key.find(({ autoIncrement }) => autoIncrement)
+  const wasTaken =
+    conflict === undefined &&
+    factsOf(table).fillsNew &&
+    (await areTaken(runner, { table, key, keys: givenKeys(key, rows) }))
+  /** The database gave them. */
+  const numbers = new Map<PlannedRow, Value>()
+  const untouched = new Set<PlannedRow>()
+  const onBatch = async (batch: RowBatch, counts: RowCounts): Promise<void> => {
+    const { rows } = batch
+    const { inserted, updated, insertId, untouched: indexes = [] } = counts
+    for (const index of batch.conflict === undefined && inserted === 0 ? rows.keys() : indexes) {
+      untouched.add(rows[index] as PlannedRow)
+    }
+    const [row] = rows as [PlannedRow]
+    if (numberColumn === undefined || knownKey(plan, row, numberColumn) !== null) return
+    const read = isFoundByNumber && isUpsert(plan) ? await lookUpNumber({ ...plan, rows }, counts, runner) : undefined
+    if (read === 'null' && updated > 0) throw keyChanged('/returning')
+    const first = read ?? insertId
+    if (first === undefined || first === 'null') return
+    const step = rows.length > 1 ? await readStep(runner, table) : 1n
+    for (const [offset, row] of rows.entries()) {
+      numbers.set(row, numberOf(numberColumn, offset === 0 ? first : String(BigInt(first) + BigInt(offset) * step)))
+    }
+  }
+  const result = await runInsert({ plan, runner, onBatch })
+  if (wasTaken && result.changed > 0) throw keyChanged('/returning')
+  const inOrder: PlannedRow[] = []
+  for (const row of rows) inOrder[row.index] = row
+  const written = inOrder
+    .filter((row) => !untouched.has(row) || (conflict !== undefined && (!isFoundByNumber || numbers.has(row))))
+  const keys = written.map((row) => key.map((column) => {
+    const value = knownKey(plan, row, column) ?? numbers.get(row)
+    if (value === undefined) throw keyChanged('/returning')
+    return value
+  }))
+  await readRows(runner, sink, {
+    table,
+    ...returning,
+    key,
+    keys,
+    optional: untouched.size === 0
+      ? undefined
+      : new Set(written.flatMap((row, index) => (untouched.has(row) ? [index] : [])))
+  })
+  return { ...result, rows: sink.count }
+}
+
+/** Between numbers of rows in a session: not 1 in clusters with several writable servers. */
+async function readStep (runner: Runner, table: Table): Promise<bigint> {
+  return TRAITS[runner.engine].numbersInSteps ? BigInt(await runner.number(compileNumber('step', table))) : 1n
+}
