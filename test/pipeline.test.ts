@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import type { Body } from '../schemas/body.ts'
 import { createGrant } from '../src/access/grant.ts'
-import { createDatabase } from '../src/databases/database.ts'
-import { StaleCatalog, type Dialect } from '../src/dialects/dialect.ts'
+import { StaleCatalog } from '../src/dialects/dialect.ts'
 import { deadlock } from '../src/errors.ts'
 import { handle } from '../src/pipeline.ts'
+import { createFakeDatabase } from './support/fake-database.ts'
 import { LIMITS, orders } from './support/sql.ts'
 
 const grant = createGrant('test', { permissions: ['select', 'insert', 'update', 'delete'] })
@@ -14,8 +14,7 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
   const told = { executed: 0, introspected: 0 }
   let changes = false
   const { columnList, ...table } = orders.mysql
-  const dialect: Dialect = {
-    engine: 'mysql',
+  const database = createFakeDatabase(t, {
     introspect: async () => {
       told.introspected++
       return [{ ...table, comment: changes ? `${told.introspected}` : '', columns: columnList }]
@@ -26,22 +25,12 @@ function databaseThat (t: Test, ...ends: Array<Error | string>) {
       sink.row(['7', null, null, null, null, null])
       return { rows: 1, changed: 0 }
     },
-    stream: async () => { throw new Error('not used') },
     write: async () => {
       const end = ends[told.executed++]
       if (end instanceof Error) throw end
       return { rows: 0, changed: 1 }
-    },
-    transaction: async () => { throw new Error('not used') },
-    privileges: async () => [],
-    findRisks: async () => ({ excess: [], risks: [], enough: [] }),
-    findDenied: async () => [],
-    close: async () => {}
-  }
-  const database = createDatabase({
-    name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {}
+    }
   })
-  t.teardown(() => database.close())
   const ask = (body: object) => handle({
     access: { grant, database, tableName: 'orders', permissions: grant.permissions }, body: body as Body, limits: LIMITS
   }).then(({ response }) => response)

@@ -11,13 +11,14 @@ import t, { type Test } from 'tap'
 import type { TableFacts } from '../../src/catalog/catalog.ts'
 import { resolveSettings } from '../../src/config/settings.ts'
 import { BrokenDefinitions, toUnresolved } from '../../src/databases/stale-catalog.ts'
-import { allEnded, createDatabase, type Database } from '../../src/databases/database.ts'
+import { allEnded, type Database } from '../../src/databases/database.ts'
 import { createReadiness } from '../../src/databases/readiness.ts'
 import { openDatabases } from '../../src/databases/open.ts'
 import { createShop } from '../../src/demo/shop.ts'
-import { type Dialect, StaleCatalog } from '../../src/dialects/dialect.ts'
+import { StaleCatalog } from '../../src/dialects/dialect.ts'
 import { databaseUnavailable } from '../../src/errors.ts'
 import { movableClock } from '../support/clock.ts'
+import { createFakeDatabase } from '../support/fake-database.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
 
 interface Behaviour { introspect?: () => Promise<[]>, check?: () => Promise<void> }
@@ -25,8 +26,7 @@ interface Behaviour { introspect?: () => Promise<[]>, check?: () => Promise<void
 /** A database that does as told, and counts how often it was asked. */
 function databaseThat (t: Test, { introspect = async () => [], check = async () => {} }: Behaviour = {}) {
   const asked = { catalog: 0, check: 0 }
-  const dialect: Dialect = {
-    engine: 'mysql',
+  const database = createFakeDatabase(t, {
     introspect: () => {
       asked.catalog++
       return introspect()
@@ -34,20 +34,8 @@ function databaseThat (t: Test, { introspect = async () => [], check = async () 
     check: () => {
       asked.check++
       return check()
-    },
-    read: async () => { throw new Error('never') },
-    stream: async () => { throw new Error('never') },
-    transaction: async () => { throw new Error('not used') },
-    write: async () => { throw new Error('never') },
-    privileges: async () => [],
-    findRisks: async () => ({ excess: [], risks: [], enough: [] }),
-    findDenied: async () => [],
-    close: async () => {}
-  }
-  const database = createDatabase({
-    name: 'shop', dialect, resultLimit: 1e6, refreshInterval: 60_000, onRefreshError: () => {}
+    }
   })
-  t.teardown(() => database.close())
   return { asked, database }
 }
 

@@ -16,18 +16,12 @@ import { resolveSettings } from '../../src/config/settings.ts'
 import { catalogue } from '../../src/errors.ts'
 import { createServer } from '../../src/server/server.ts'
 import { RequestRecord, lineOf } from '../../src/telemetry/record.ts'
-import { codeBlocks, readDocument, ROOT, tableRows } from '../support/markdown.ts'
+import { blockOf, readDocument, ROOT, tableRows } from '../support/markdown.ts'
 
 // the parser of a dependency
 const { parse } = createRequire(createRequire(import.meta.url).resolve('@fastify/swagger'))(
   'yaml'
 ) as { parse (text: string): any }
-
-function blockOf (document: string, kind: string): string {
-  const [block, ...others] = codeBlocks(readDocument(document)).filter((each) => each.kind === kind)
-  if (block === undefined || others.length > 0) throw new Error(`${document} has not one block ${kind}`)
-  return block.text
-}
 
 t.test('docs/configuration.md: secrets of variables and files', async (t) => {
   const folder = t.testdir({ url: 'mysql://shop:secret@127.0.0.1:3306/shop\n' })

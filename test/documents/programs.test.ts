@@ -12,7 +12,7 @@ import { createShop } from '../../src/demo/shop.ts'
 import { findAccountRisks } from '../../src/dialects/mysql/privileges.ts'
 import { createRowQuery, hashToken, type RowQuery } from '../../src/index.ts'
 import { readWithNode } from '../support/csv.ts'
-import { codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
+import { blockOf, codeBlocks, readDocument, ROOT } from '../support/markdown.ts'
 import { addressOf } from '../support/mysql.ts'
 import { call } from '../support/package.ts'
 import { createPlace } from '../support/place.ts'
@@ -21,12 +21,6 @@ import { TOKEN } from '../support/service.ts'
 import { createShell } from '../support/shell.ts'
 
 // programs that show a part of an app, on the tables of their document
-
-function blockOf (document: string, kind: string): string {
-  const [block, ...others] = codeBlocks(readDocument(document)).filter((each) => each.kind === kind)
-  if (block === undefined || others.length > 0) throw new Error(`${document} has not one block ${kind}`)
-  return block.text
-}
 
 /** Runs a part of a program with the names that it uses, and returns the constants that it declares. */
 async function run (

@@ -1,8 +1,8 @@
 /** Requests in a transaction of a host app that are refused: the transaction is as it was before them, and goes on. */
-import t, { type Test } from 'tap'
-import type { RowQueryOptions } from '../../schemas/options.ts'
+import t from 'tap'
 import { MAX_WAITING } from '../../src/dialects/transaction-commands.ts'
-import type { GrantOptions, InProcessTransaction, OnWrite, WriteEvent } from '../../src/index.ts'
+import type { GrantOptions, InProcessTransaction, OnWrite } from '../../src/index.ts'
+import { sharedWithHook } from '../support/hooks.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { onEachEngine, type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
 
@@ -146,18 +146,7 @@ await onEachEngine(t, 'rows that SQLite has changed before a trigger raises FAIL
   t.same((await sql('select n from few order by id')).map(({ n }) => n), [0, 0, 0, 4])
 })
 
-let hook: OnWrite = () => {}
-const testHook = sharedOnEachEngine(t, {
-  schema: tables, options: { onWrite: (event: WriteEvent) => hook(event) } as Partial<RowQueryOptions>
-})
-
-/** Runs a test with its hook for writes. */
-const testWithHook = (
-  name: string, onWrite: OnWrite, run: (t: Test, service: Service) => Promise<void>, only?: readonly EngineName[]
-): Promise<void> => testHook(name, async (t, service) => {
-  hook = onWrite
-  await run(t, service)
-}, only)
+const testWithHook = sharedWithHook(t, { schema: tables })
 
 await testWithHook('a write that the hook refuses leaves nothing in the transaction that ' +
   'catches the error', async ({ data, tx }) => {

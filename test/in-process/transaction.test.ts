@@ -1,13 +1,14 @@
 /** Transactions of a host app, and its hook for writes. */
 /** What `app.close()` does with requests that no connection of HTTP belongs to. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import type { RowQueryOptions } from '../../schemas/options.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { type GrantOptions, type OnWrite, ServiceError, type WriteEvent } from '../../src/index.ts'
+import { sharedWithHook } from '../support/hooks.ts'
 import { errorPacket, type Proxy } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
-import { onEachEngine, type EngineName, type Service, sharedOnEachEngine } from '../support/service.ts'
+import { onEachEngine, type Service, sharedOnEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const grant: GrantOptions = { permissions: ['select', 'insert', 'update', 'delete'] }
@@ -120,19 +121,7 @@ const audited = {
   ],
   mysql: [...shop.mysql, `create table audit (id int not null auto_increment primary key, ${columns})`, CREATE.mysql]
 }
-let hook: OnWrite = () => {}
-const testHook = sharedOnEachEngine(t, {
-  schema: audited,
-  options: { onWrite: (event: WriteEvent) => hook(event), requestLog: true } as Partial<RowQueryOptions>
-})
-
-/** Runs a test with its hook for writes. */
-const testWithHook = (
-  name: string, onWrite: OnWrite, run: (t: Test, service: Service) => Promise<void>, only?: readonly EngineName[]
-): Promise<void> => testHook(name, async (t, service) => {
-  hook = onWrite
-  await run(t, service)
-}, only)
+const testWithHook = sharedWithHook(t, { schema: audited, options: { requestLog: true } })
 
 await testWithHook('the hook for writes writes in the same transaction', audit, async (t, service) => {
   const { post, operate, sql, statements } = service

@@ -2,24 +2,14 @@
 /** Statements are kept within one bound, whatever tables there are and whatever is asked of them. */
 import { inspect } from 'node:util'
 import t from 'tap'
-import { type Table, alone } from '../../src/catalog/catalog.ts'
+import { alone } from '../../src/catalog/catalog.ts'
 import { createPlan } from '../../src/verbs/index.ts'
 import { CacheByTable } from '../../src/bounded-map.ts'
-import { buildStatement, type StatementCounts } from '../../src/sql/statement-cache.ts'
+import { buildStatement } from '../../src/sql/statement-cache.ts'
 import type { SelectPlan, UpdatePlan } from '../../src/plan/plan.ts'
 import { compilePlan, LIMITS } from '../support/sql.ts'
 import { mysqlColumn, tableOf } from '../support/tables.ts'
-
-const times = <T> (count: number, make: (index: number) => T): T[] =>
-  Array.from({ length: count }, (_, index) => make(index))
-const createTable = (): Table => tableOf({
-  columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int'))
-})
-const ask = (table: Table, values: number, use?: StatementCounts): void => {
-  compilePlan(
-    createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql', use
-  )
-}
+import { ask, createTable } from '../support/wide-tables.ts'
 
 t.test('a hundred statements of a table are cached, and no long ones', async (t) => {
   const table = createTable()

@@ -6,23 +6,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import type { Table } from '../../src/catalog/catalog.ts'
-import { alone } from '../../src/catalog/catalog.ts'
-import { createPlan } from '../../src/verbs/index.ts'
 import { statementCache } from '../../src/sql/statement-cache.ts'
-import { compilePlan, LIMITS } from '../support/sql.ts'
-import { mysqlColumn, tableOf } from '../support/tables.ts'
+import { ask, createTable, times } from '../support/wide-tables.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
-
-const times = <T> (count: number, make: (index: number) => T): T[] =>
-  Array.from({ length: count }, (_, index) => make(index))
-const createTable = (): Table => tableOf({
-  columns: times(50, (index) => mysqlColumn(index === 0 ? 'id' : `column_${index}`, 'int'))
-})
-const ask = (table: Table, values: number): void => {
-  compilePlan(createPlan({ verb: 'select', filters: { id: times(values, (id) => id) } }, alone(table), LIMITS), 'mysql')
-}
 
 t.test('statements of 1,000 tables stay within the limit of the process, and are released ' +
   'with their tables', async (t) => {

@@ -28,6 +28,13 @@ export function codeBlocks (document: string): CodeBlock[] {
   ) => ({ kind, text: text.replaceAll(new RegExp(`^${indentation}`, 'gm'), '') }))
 }
 
+/** The text of the only block of a kind in a document. @throws if it has none or several */
+export function blockOf (document: string, kind: string): string {
+  const [block, ...others] = codeBlocks(readDocument(document)).filter((each) => each.kind === kind)
+  if (block === undefined || others.length > 0) throw new Error(`${document} has not one block ${kind}`)
+  return block.text
+}
+
 /** Returns the cells of the rows of all tables with these headings. */
 export function tableRows (document: string, ...headings: string[]): string[][] {
   const cells = (line: string) => line.slice(1, -1).split('|').map((cell) => cell.trim())

@@ -10,15 +10,8 @@ import t, { type Test } from 'tap'
 import { WITHOUT_TAP } from '../../support/package.ts'
 import { runRowQuery } from '../../support/row-query.ts'
 import { TOKEN } from '../../support/service.ts'
+import { createFile, ENDLESS } from '../../support/sqlite-files.ts'
 import { until } from '../../support/until.ts'
-
-const ENDLESS = 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n'
-
-function createFile (t: Test): string {
-  const path = join(t.testdir(), 'test.db')
-  new DatabaseSync(path).close()
-  return path
-}
 
 /** Runs a program and gives the process id that it prints. */
 async function runProgram (t: Test, program: string): Promise<number> {

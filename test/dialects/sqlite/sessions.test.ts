@@ -19,18 +19,12 @@ import { compileStatement } from '../../../src/sql/statement-cache.ts'
 import { stoppedClock } from '../../support/clock.ts'
 import { LIMITS } from '../../support/sql.ts'
 import { useOwnProcesses } from '../../support/sqlite-processes.ts'
+import { createFile, ENDLESS } from '../../support/sqlite-files.ts'
 import { until } from '../../support/until.ts'
 
 useOwnProcesses(t)
 
-const ENDLESS = 'with recursive n (i) as (select 1 union all select i + 1 from n) select count(*) from n'
 const one = { kind: 'read', sql: 'select 1 as one', parameters: [], limit: 100 } as const
-
-function createFile (t: Test): string {
-  const path = join(t.testdir(), 'test.db')
-  new DatabaseSync(path).close()
-  return path
-}
 
 t.test('killing the process ends its statement, and the session is lost', async (t) => {
   const session = await Session.open(createFile(t))
