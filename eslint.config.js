@@ -11,7 +11,7 @@ export default [
     rules: { '@stylistic/max-len': ['error', { code: 120 }] }
   },
   {
-    files: ['test/http/**', 'test/grants/**'],
+    files: ['test/http/**'],
     rules: { '@stylistic/max-len': ['error', { code: 120, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }] }
   }
 ]
