@@ -4,8 +4,8 @@
 import type { AnyDatabases, Bigints, Name, Position } from '../in-process/field-types.ts'
 import type { FiltersIn, RowWith, TableName } from '../in-process/related.ts'
 import type {
-  AnyOperation, DeleteFields, DeleteResult, ExactList, Exactly, ImportFields, InsertFields, InsertResult, LoadResult,
-  OperationResult, RowsFields, SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  AnyOperation, ExactList, Exactly, ImportFields, LoadResult, OperationResult, Results, RowsFields, SelectFields,
+  SelectResult, Streamed, WriteFields
 } from '../in-process/requests.ts'
 import {
   type ClientOptions, RowQueryError, type RequestOptions, createSend, NDJSON, writeJson, type Send, type Other
@@ -76,6 +76,15 @@ export interface LoadOptions extends Omit<WriteOptions, 'retries'>, ImportFields
 /** The position at which `pages` begins. */
 interface Beginning<T> { readonly after?: Position<T> | null }
 
+type Write<Tables, N extends Bigints, V extends keyof WriteFields<any, any>> = <
+  T extends Name<Tables>,
+  const F extends WriteFields<Tables, T>[V]
+>(
+  table: T & TableName<Tables>,
+  fields: Exactly<F, WriteFields<Tables, T, F>[V]>,
+  options?: WriteOptions
+) => Promise<Results<Tables, T, F, N>[V]>
+
 /**
  * The methods of a database. Each takes the table, the fields of the request without its verb, and options. It returns
  * `data` of the response.
@@ -89,23 +98,11 @@ export interface DatabaseClient<Tables, N extends Bigints = 'bigint'> {
     options?: ReadOptions
   ): Promise<SelectResult<Tables, T, F, N>>
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
-  insert<T extends Name<Tables>, const F extends InsertFields<Tables, T>>(
-    table: T & TableName<Tables>,
-    fields: Exactly<F, InsertFields<Tables, T, F>>,
-    options?: WriteOptions
-  ): Promise<InsertResult<Tables, T, F, N>>
+  insert: Write<Tables, N, 'insert'>
   /** Updates the rows that the filters select. */
-  update<T extends Name<Tables>, const F extends UpdateFields<Tables, T>>(
-    table: T & TableName<Tables>,
-    fields: Exactly<F, UpdateFields<Tables, T, F>>,
-    options?: WriteOptions
-  ): Promise<UpdateResult<Tables, T, F, N>>
+  update: Write<Tables, N, 'update'>
   /** Deletes the rows that the filters select. */
-  delete<T extends Name<Tables>, const F extends DeleteFields<Tables, T>>(
-    table: T & TableName<Tables>,
-    fields: Exactly<F, DeleteFields<Tables, T, F>>,
-    options?: WriteOptions
-  ): Promise<DeleteResult<Tables, T, F, N>>
+  delete: Write<Tables, N, 'delete'>
   /**
    * Iterates over all rows that the filters select. `limit` is the number of rows of each request, and `after` the
    * position to begin at. `timeout` applies to each request.

@@ -290,20 +290,21 @@ type GroupMember<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> =
 export interface AnyMemberColumn { readonly [member: string]: string | AnyMemberColumn }
 
 /**
- * The columns of members that groups may use: `{"customer": "country"}`, or `{"customer": {"land": "region"}}`. `Of`:
- * all of them, or those that have a sum.
+ * The columns of members that groups may use: `{"customer": "country"}`, or `{"customer": {"land": "region"}}`.
+ * `Which`: all of them, or those that have a sum.
  */
-export type MemberColumn<Tables, I, Of extends 'all' | 'sums' = 'all'> = [I] extends [undefined]
+export type MemberColumn<Tables, I, Which extends 'all' | 'sums' = 'all'> = [I] extends [undefined]
   ? never
   : string extends keyof I
     ? AnyMemberColumn
     : {
         [M in keyof I]: {
-          readonly [K in M]: ColumnOf<Tables[TableOf<Tables, M, I[M]>], Of> | MemberColumn<Tables, IncludeOf<I[M]>, Of>
+          readonly [K in M]:
+            | ColumnOf<Tables[TableOf<Tables, M, I[M]>], Which>
+            | MemberColumn<Tables, Of<I[M], 'include'>, Which>
         }
       }[keyof I]
-type ColumnOf<T, Of> = Of extends 'sums' ? Summable<T> : Name<T>
-type IncludeOf<B> = Of<B, 'include'>
+type ColumnOf<T, Which> = Which extends 'sums' ? Summable<T> : Name<T>
 
 /** The column of `T` that `P` names, or a column of a member of `I`; unknown for what is only known at run time. */
 type ColumnAt<Tables, T extends Name<Tables>, I, P> = unknown extends P
@@ -312,7 +313,7 @@ type ColumnAt<Tables, T extends Name<Tables>, I, P> = unknown extends P
     ? P extends Name<Tables[T]> ? Tables[T][P] : unknown
     : {
         [M in keyof P]: M extends keyof I
-          ? ColumnAt<Tables, TableOf<Tables, M, I[M]>, IncludeOf<I[M]>, P[M]>
+          ? ColumnAt<Tables, TableOf<Tables, M, I[M]>, Of<I[M], 'include'>, P[M]>
           : unknown
       }[keyof P]
 

@@ -131,7 +131,7 @@ interface Returning<Tables, T extends Name<Tables>, B = unknown, X = never> {
     : AnyMembers<Tables>
 }
 
-export interface InsertFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
+interface InsertFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
   extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
   readonly data: GivenData<Insert<Tables[T]>, X> | ReadonlyArray<GivenData<Insert<Tables[T]>, X>>
   readonly onConflict?: OnConflict<Tables[T], Keys<Tables, T>>
@@ -140,14 +140,14 @@ export interface InsertFields<Tables, T extends Name<Tables>, B = unknown, X = n
 }
 
 /** `B`: the request, by whose filters and members they are checked; unknown for any. */
-export interface DeleteFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
+interface DeleteFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean>
   extends Writing<Tables[T], D>, Returning<Tables, T, B, X> {
   readonly filters: Filters<Tables[T], X> & FiltersIn<Tables, T, B, X>['filters']
   readonly expect?: Expect
 }
 
 /** An update of all rows that the filters select, or of a list of rows with values of their own. */
-export type UpdateFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean> =
+type UpdateFields<Tables, T extends Name<Tables>, B = unknown, X = never, D = boolean> =
   DeleteFields<Tables, T, B, X, D> & (
     | { readonly data: GivenData<Changes<Tables[T]>, X>, readonly key?: never }
     | {
@@ -156,6 +156,13 @@ export type UpdateFields<Tables, T extends Name<Tables>, B = unknown, X = never,
       readonly key: KeyChoice<Keys<Tables, T>>
     }
   )
+
+/** The fields of writes by their verbs. */
+export interface WriteFields<Tables, T extends Name<Tables>, B = unknown> {
+  insert: InsertFields<Tables, T, B>
+  update: UpdateFields<Tables, T, B>
+  delete: DeleteFields<Tables, T, B>
+}
 
 /** The bodies of requests by their verbs. `L`: additional fields of a select. */
 interface Bodies<Tables, T extends Name<Tables>, B, X, D, L> {
@@ -241,11 +248,22 @@ export type OperationResult<Tables, B, N extends Bigints> = B extends { readonly
   ? ResultOf<Tables, T, B, N>
   : never
 
-interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
+/** The results of requests by their verbs. */
+export interface Results<Tables, T extends Name<Tables>, B, N extends Bigints> {
   select: SelectResult<Tables, T, B, N>
-  insert: InsertResult<Tables, T, B, N>
-  update: UpdateResult<Tables, T, B, N>
-  delete: DeleteResult<Tables, T, B, N>
+  insert: {
+    inserted: number
+    // the id of a row that exists may be unknown, and a list with `onConflict` has none
+    id: [FieldOf<B, 'onConflict'>] extends [undefined]
+      ? Large<IdOf<Tables, T>, N>
+      : FieldOf<B, 'data'> extends readonly unknown[] ? null : Large<IdOf<Tables, T>, N> | null
+  } & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
+    ([FieldOf<B, 'outcomes'>] extends [true]
+      ? { outcomes: RowOutcome[] }
+      : [FieldOf<B, 'outcomes'>] extends [undefined | false] ? unknown : { outcomes?: RowOutcome[] }) &
+    WrittenOf<Tables, T, B, N>
+  update: { updated: number } & WrittenOf<Tables, T, B, N>
+  delete: { deleted: number } & WrittenOf<Tables, T, B, N>
 }
 
 export type SelectResult<Tables, T extends Name<Tables>, B, N extends Bigints> =
@@ -267,22 +285,6 @@ type NextOf<T, A, O, N extends Bigints> = [A] extends [undefined]
 
 /** What became of a row of an upsert. */
 type RowOutcome = 'inserted' | 'updated' | 'unchanged'
-
-export type InsertResult<Tables, T extends Name<Tables>, B, N extends Bigints> = {
-  inserted: number
-  // the id of a row that exists may be unknown, and a list with `onConflict` has none
-  id: [FieldOf<B, 'onConflict'>] extends [undefined]
-    ? Large<IdOf<Tables, T>, N>
-    : FieldOf<B, 'data'> extends readonly unknown[] ? null : Large<IdOf<Tables, T>, N> | null
-} & ([FieldOf<B, 'onConflict'>] extends [undefined] ? unknown : { updated: number; unchanged: number }) &
-  ([FieldOf<B, 'outcomes'>] extends [true]
-    ? { outcomes: RowOutcome[] }
-    : [FieldOf<B, 'outcomes'>] extends [undefined | false] ? unknown : { outcomes?: RowOutcome[] }) &
-  WrittenOf<Tables, T, B, N>
-export type UpdateResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { updated: number } &
-  WrittenOf<Tables, T, B, N>
-export type DeleteResult<Tables, T extends Name<Tables>, B, N extends Bigints> = { deleted: number } &
-  WrittenOf<Tables, T, B, N>
 
 /** The part that `returning` and `dryRun` add to a result. */
 type WrittenOf<Tables, T extends Name<Tables>, B, N extends Bigints> =

@@ -12,8 +12,7 @@ import { type InProcess, requireKnown, type TransactionLoadRequest } from './cal
 import type { AnyDatabases, Bigints, Name } from './field-types.ts'
 import type { IsAny, TableName } from './related.ts'
 import type {
-  BodyInTransaction, BodyOf, DeleteFields, DeleteResult, Exactly, InsertFields, InsertResult, LoadResult, ResultOf,
-  SelectFields, SelectResult, Streamed, UpdateFields, UpdateResult
+  BodyInTransaction, BodyOf, Exactly, LoadResult, ResultOf, Results, SelectFields, SelectResult, Streamed, WriteFields
 } from './requests.ts'
 
 // The types of `execute`, `as` and `transaction`: the body, and the result that belongs to it.
@@ -70,6 +69,18 @@ interface BoundReadOptions<N> extends BoundOptions<N> {
   consistency?: Consistency
 }
 
+type BoundWrite<All extends AnyDatabases, V extends keyof WriteFields<any, any>> = <
+  D extends Name<All>,
+  T extends Name<All[D]>,
+  const F extends WriteFields<All[D], T>[V],
+  N extends Bigints = 'bigint'
+>(
+  database: D,
+  table: T & TableName<All[D]>,
+  fields: Exactly<F, WriteFields<All[D], T, F>[V]>,
+  options?: BoundOptions<N>
+) => Promise<Results<All[D], T, F, N>[V]>
+
 /**
  * Requests with one grant, without HTTP. Each call takes the database, the table and the fields of the body without its
  * verb. @throws ServiceError: the errors that HTTP would return, in the same order
@@ -88,32 +99,11 @@ export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
     options?: BoundReadOptions<N>
   ): Promise<SelectResult<All[D], T, F, N>>
   /** Inserts a row or a list of rows. `onConflict` updates rows that exist. */
-  insert<
-    D extends Name<All>, T extends Name<All[D]>, const F extends InsertFields<All[D], T>, N extends Bigints = 'bigint'
-  >(
-    database: D,
-    table: T & TableName<All[D]>,
-    fields: Exactly<F, InsertFields<All[D], T, F>>,
-    options?: BoundOptions<N>
-  ): Promise<InsertResult<All[D], T, F, N>>
+  insert: BoundWrite<All, 'insert'>
   /** Updates the rows that the filters select, or a list of rows by their key. */
-  update<
-    D extends Name<All>, T extends Name<All[D]>, const F extends UpdateFields<All[D], T>, N extends Bigints = 'bigint'
-  >(
-    database: D,
-    table: T & TableName<All[D]>,
-    fields: Exactly<F, UpdateFields<All[D], T, F>>,
-    options?: BoundOptions<N>
-  ): Promise<UpdateResult<All[D], T, F, N>>
+  update: BoundWrite<All, 'update'>
   /** Deletes the rows that the filters select. */
-  delete<
-    D extends Name<All>, T extends Name<All[D]>, const F extends DeleteFields<All[D], T>, N extends Bigints = 'bigint'
-  >(
-    database: D,
-    table: T & TableName<All[D]>,
-    fields: Exactly<F, DeleteFields<All[D], T, F>>,
-    options?: BoundOptions<N>
-  ): Promise<DeleteResult<All[D], T, F, N>>
+  delete: BoundWrite<All, 'delete'>
   /** Reads any number of rows one by one. Leaving the loop ends the statement. */
   stream<
     D extends Name<All>,
