@@ -7,7 +7,7 @@ import {
 import { getOrCreate } from '../bounded-map.ts'
 import { objectKeys } from '../json/exact-json.ts'
 import { describeType, type Positions, type Value } from '../types/column-type.ts'
-import { keepsOrder } from '../types/value-classes.ts'
+import { keepsOrder } from '../types/text.ts'
 import { getColumn, type ColumnScope, readValue } from './columns.ts'
 import { combine } from './filters/scope.ts'
 import { Hole, oneMore, valueOr } from './holes.ts'

@@ -120,7 +120,6 @@ const isLargeDouble = (number: number | bigint): number is number =>
   Number.isInteger(number) && !Number.isSafeInteger(number)
 
 const VALUE = sqlOf`json_extract(${COLUMN}, ${GIVEN})`
-const SERVER_TYPE = sqlOf`json_type(json_extract(${COLUMN}, ${GIVEN}))`
 
 /** MySQL compares JSON values of one type by value. JSON can store decimals. */
 const MYSQL_NUMBER = {
@@ -132,10 +131,15 @@ const MYSQL_NUMBER = {
 const MYSQL_TEXT = { types: ['STRING'], value: sqlOf`cast(json_unquote(${VALUE}) as binary)` } as const
 const SERVER_BOOLEAN = { types: ['BOOLEAN'], value: VALUE } as const
 
-export const MYSQL_INSIDE: JsonInside = {
-  typeAt: SERVER_TYPE,
+const OF_SERVERS = {
+  typeAt: sqlOf`json_type(${VALUE})`,
   nullName: 'NULL',
   listName: 'ARRAY',
+  booleans: ['false', 'true']
+} as const
+
+export const MYSQL_INSIDE: JsonInside = {
+  ...OF_SERVERS,
   scalars: {
     text: MYSQL_TEXT,
     number: MYSQL_NUMBER,
@@ -148,7 +152,6 @@ export const MYSQL_INSIDE: JsonInside = {
     const number = readServerNumber(value)
     return isLargeDouble(number) ? number.toExponential() : String(number)
   },
-  booleans: ['false', 'true'],
   maxSteps: 100,
   fromEnd: (others) => others === 0 ? '[last]' : `[last-${others}]`
 }
@@ -166,10 +169,8 @@ const MARIADB_TEXT = {
  * stored 1e400, as it does on a text that is not JSON. Of a decimal only numbers near the operand are made.
  */
 export const MARIADB_INSIDE: JsonInside = {
+  ...OF_SERVERS,
   isJson: sqlOf`json_valid(${COLUMN})`,
-  typeAt: SERVER_TYPE,
-  nullName: 'NULL',
-  listName: 'ARRAY',
   scalars: {
     text: MARIADB_TEXT,
     number: MARIADB_NUMBER,
@@ -192,7 +193,6 @@ export const MARIADB_INSIDE: JsonInside = {
     const number = readServerNumber(value)
     return isLargeDouble(number) && Math.abs(number) <= WHOLE_NUMBERS.max ? BigInt(number) : number
   },
-  booleans: ['false', 'true'],
   maxSteps: 31,
   step: VALUE,
   fromEnd: (others) => `[-${others + 1}]`,

@@ -13,7 +13,7 @@ import { geometryType, vectorType, GEOMETRY_TYPES } from './geometry.ts'
 import { jsonType, removalsFirst, requireMysqlNumber, MARIADB_INSIDE, MYSQL_INSIDE } from './json.ts'
 import { parseMembers, charType, enumType, formType, setType, textType, unknownType } from './text.ts'
 import { MYSQL_PARTS, datetimeType, dateType, timestampBounds, timestampType, timeType } from './temporal.ts'
-import { valueClassesOf } from './value-classes.ts'
+import { INTEGERS, valueClassesOf } from './value-classes.ts'
 
 const UUID_TEXT = /^([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})$/i
 
@@ -260,14 +260,14 @@ const RELATED = new Set(['date', 'year', 'binary', 'varbinary', 'uuid', 'inet4',
 const RELATED_BY_SCALE = new Set(['decimal', 'time', 'datetime', 'timestamp'])
 
 function relatedAs ({ name, scale }: TypeFacts): string | undefined {
-  if (INTEGERS.has(name)) return 'integer'
+  if (INTEGERS.includes(name)) return 'integer'
   if (name === 'char' || name === 'varchar') return RELATED_TEXT
   return RELATED.has(name) ? name : RELATED_BY_SCALE.has(name) ? `${name} ${scale ?? 0}` : undefined
 }
 
 /** Kinds of columns that can be compared with each other, and do not relate rows. */
 function comparedAs ({ name }: TypeFacts): Pick<ColumnType, 'comparedAs'> {
-  if (INTEGERS.has(name) || name === 'decimal') return { comparedAs: EXACT_NUMBER }
+  if (INTEGERS.includes(name) || name === 'decimal') return { comparedAs: EXACT_NUMBER }
   if (/text$/.test(name)) return { comparedAs: RELATED_TEXT }
   return name === 'float' || name === 'double' ? { comparedAs: name } : {}
 }
@@ -284,5 +284,3 @@ const LISTED = new Map([
   ['year', 'unsigned'],
   ...['date', 'time', 'datetime', 'uuid', 'inet4', 'inet6'].map((name): [string, string] => [name, name])
 ])
-
-const INTEGERS = new Set(['tinyint', 'smallint', 'mediumint', 'int', 'bigint'])

@@ -252,11 +252,15 @@ const byPrefix: ReadonlyArray<
   [/^year/, () => native(withNow(SQLITE_INTEGER, { kind: 'year' }), OWN_NUMBER), related('year')],
   [/int/, () => native(SQLITE_INTEGER, OWN_NUMBER), related('integer')],
   [/char|clob|text/, () => native(SQLITE_TEXT, OWN_TEXT), related(RELATED_TEXT)],
-  [/blob/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)],
+  [/blob/, sqliteBytes],
   [/real|floa|doub/, () => native(SQLITE_DOUBLE, OWN_NUMBER)],
   [/^(uuid|guid|uniqueidentifier|string)/, () => native(AMONG_NUMBERS, OWN_TEXT), related(RELATED_TEXT)],
-  [/^(var)?binary/, () => native(binaryType({ bytes: null, padded: false }), OWN_BYTES)]
+  [/^(var)?binary/, sqliteBytes]
 ]
+
+function sqliteBytes (): ColumnType {
+  return native(binaryType({ bytes: null, padded: false }), OWN_BYTES)
+}
 
 function sqliteDatetime (facts: TypeFacts): ColumnType {
   const type = createType({ ...datetimeType(unpadded), parts: SQLITE_PARTS.moment })

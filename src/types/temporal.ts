@@ -256,7 +256,7 @@ const YEAR = createType({
   sentAs: new Set(['integer', 'year'])
 })
 
-function textType (pattern: string, example: string): ColumnType {
+function partType (pattern: string, example: string): ColumnType {
   const form = new RegExp(pattern)
   return createType({
     schema: Type.String({ pattern, examples: [example] }),
@@ -274,10 +274,10 @@ function textType (pattern: string, example: string): ColumnType {
 /** Weeks are of ISO 8601; a date with zero parts has none. */
 const types = {
   $year: YEAR,
-  $month: textType('^\\d{4}-(0\\d|1[0-2])$', '2026-11'),
-  $week: textType('^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'),
-  $date: textType(`^${STORED_DAY}$`, '2026-11-23'),
-  $hour: textType(`^${STORED_DAY}T([01]\\d|2[0-3])$`, '2026-11-23T10')
+  $month: partType('^\\d{4}-(0\\d|1[0-2])$', '2026-11'),
+  $week: partType('^\\d{4}-W(0[1-9]|[1-4]\\d|5[0-3])$', '2026-W47'),
+  $date: partType(`^${STORED_DAY}$`, '2026-11-23'),
+  $hour: partType(`^${STORED_DAY}T([01]\\d|2[0-3])$`, '2026-11-23T10')
 }
 type Name = keyof typeof types
 

@@ -3,6 +3,7 @@
  * The definitions of a result show the class that the server sends, and so whether a column has changed.
  */
 import type { TypeFacts } from './column-type.ts'
+import { GEOMETRY_TYPES } from './geometry.ts'
 
 /** A column definition of a result (MySQL manual, "Protocol::ColumnDefinition41"). */
 export interface ColumnDefinition {
@@ -61,38 +62,26 @@ export function valueClass ({ type, charset, flags, length, extendedType, format
   return format === 'json' ? 'json' : 'text'
 }
 
-const INTEGERS = ['tinyint', 'smallint', 'mediumint', 'int', 'bigint']
-const TEXTS = ['char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext']
-const BYTES = ['binary', 'varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob']
-const GEOMETRIES = [
-  'geometry',
-  'point',
-  'linestring',
-  'polygon',
-  'multipoint',
-  'multilinestring',
-  'multipolygon',
-  'geomcollection',
-  'geometrycollection'
-]
+export const INTEGERS: readonly string[] = ['tinyint', 'smallint', 'mediumint', 'int', 'bigint']
 
 /**
- * Type of information_schema -> value classes that the server may send for it. A type has several if they are read in
- * the same way (an address is a text without MariaDB's extended metadata), or if information_schema knows less than the
- * definition (a view of a JSON column).
+ * Types of information_schema, and the value classes that the server may send for each. There are several if they are
+ * read in the same way (an address is a text without MariaDB's extended metadata), or if information_schema knows less
+ * than the definition (a view of a JSON column).
  */
-const classes = new Map<string, readonly string[]>([
-  ...INTEGERS.map((name): [string, string[]] => [name, ['integer']]),
-  ...TEXTS.map((name): [string, string[]] => [name, ['text', 'json']]),
-  ...BYTES.map((name): [string, string[]] => [name, ['bytes']]),
-  ...GEOMETRIES.map((name): [string, string[]] => [name, ['geometry']]),
+const groups: ReadonlyArray<readonly [types: readonly string[], classes: readonly string[]]> = [
+  [INTEGERS, ['integer']],
+  [['char', 'varchar', 'tinytext', 'text', 'mediumtext', 'longtext'], ['text', 'json']],
+  [['binary', 'varbinary', 'tinyblob', 'blob', 'mediumblob', 'longblob'], ['bytes']],
+  [['geometry', 'geomcollection', ...GEOMETRY_TYPES.map((name) => name.toLowerCase())], ['geometry']],
   ...['decimal', 'float', 'double', 'date', 'time', 'datetime', 'timestamp', 'enum', 'set', 'json'].map(
-    (name): [string, string[]] => [name, [name]]
+    (name) => [[name], [name]] as const
   ),
-  ...['uuid', 'inet4', 'inet6'].map((name): [string, string[]] => [name, [name, 'text']]),
-  ['year', ['year', 'integer']],
-  ['vector', ['vector', 'bytes']]
-])
+  ...['uuid', 'inet4', 'inet6'].map((name) => [[name], [name, 'text']] as const),
+  [['year'], ['year', 'integer']],
+  [['vector'], ['vector', 'bytes']]
+]
+const classes = new Map(groups.flatMap(([types, all]) => types.map((type) => [type, all] as const)))
 
 /** Returns the value classes that the server may send for a column; undefined for any. */
 export function valueClassesOf ({ name, declaration, length }: TypeFacts): ReadonlySet<string> | undefined {
@@ -101,31 +90,3 @@ export function valueClassesOf ({ name, declaration, length }: TypeFacts): Reado
   if (all === undefined) return undefined
   return new Set(['null', ...all, ...(/ zerofill/i.test(declaration) ? all.map((each) => `${each} zerofill`) : [])])
 }
-
-/**
- * Collations in whose ORDER BY the servers put texts elsewhere than `>` and `=` do, so that a condition on a position
- * leaves out rows or returns them again: their sort keys treat contractions, ignored characters or missing weights
- * otherwise than their comparison, as `a` and `a` with U+007F in latin7_general_ci. The list is what MySQL 9.7 or
- * MariaDB 10.11 have; test/types/collations.test.ts compares it with all collations of a server.
- */
-const UNORDERED = new Set([
-  'big5_chinese_ci',
-  'cp1250_czech_cs',
-  'euckr_korean_ci',
-  'gb18030_chinese_ci',
-  'latin7_estonian_cs',
-  'latin7_general_ci',
-  'latin7_general_cs',
-  'tis620_thai_ci'
-])
-/**
- * NO PAD collations of MariaDB. It pads their sort keys with zeros, so that a text and the same text with U+0000 behind
- * it are equal in an order.
- */
-const ZERO_PADDED = /_nopad_/
-/** Those by the Unicode Collation Algorithm, which ignores U+0000, except the tailoring for Persian. */
-const BY_UCA = /_(?:unicode|unicode_520|uca1400(?!_persian)\w*)_nopad_/
-
-/** The server sorts texts as it compares them. */
-export const keepsOrder = (collation: string): boolean =>
-  !UNORDERED.has(collation) && (!ZERO_PADDED.test(collation) || BY_UCA.test(collation))

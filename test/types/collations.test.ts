@@ -1,7 +1,7 @@
 // night: sorts nine thousand texts in each of up to 1,241 collations of a server
 /** Compares the list of collations that sort in another way than they compare with all collations of the servers. */
 import t from 'tap'
-import { keepsOrder } from '../../src/types/value-classes.ts'
+import { keepsOrder } from '../../src/types/text.ts'
 import { createTestDatabase, engines } from '../servers/engines.ts'
 import { createRandom, pick } from '../support/random.ts'
 

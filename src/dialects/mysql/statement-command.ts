@@ -247,7 +247,6 @@ class StatementCommand {
 
   /** The sink is full. */
   #stop (): void {
-    if (this.#isOver) return
     this.#isOver = true
     this.#options.listener.stop?.()
   }

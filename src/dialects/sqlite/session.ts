@@ -205,33 +205,19 @@ export interface SessionLimits {
   readonly wait: number
 }
 
-/**
- * The sessions with a file, each used by one request at a time: one reads and writes, the other one only reads. That
- * one is opened when a read has waited, because a write may wait for another process's lock for seconds.
- */
-export interface Sessions {
-  /**
-   * `long`: whether the work takes long, such as an import; then other writes that wait too long are LOCK_TIMEOUT.
-   * @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work`
-   * throws
-   */
-  use<T> (work: (session: Session) => Promise<T>, client?: Client, long?: boolean): Promise<T>
-  read<T> (work: (session: Session) => Promise<T>, client?: Client): Promise<T>
-  /**
-   * Runs work in a read-only session of its own, because a slow client uses it for long. The caller limits their
-   * number. @throws DATABASE_UNAVAILABLE; what `work` throws
-   */
-  stream<T> (work: (session: Session) => Promise<T>): Promise<T>
-  close (): Promise<void>
-}
-
 /** How long a read waits for the first session before the second one opens, in milliseconds. */
 const READER_DELAY = 50
 
 /** How long after the end of a stream the idle sessions of streams are closed, in milliseconds. */
 const IDLE_TIME = 10_000
 
-export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits): Sessions {
+type Work<T> = (session: Session) => Promise<T>
+
+/**
+ * The sessions with a file, each used by one request at a time: one reads and writes, the other one only reads. That
+ * one is opened when a read has waited, because a write may wait for another process's lock for seconds.
+ */
+export function createSessions (path: string, { queue: maxWaiting, wait: timeout }: SessionLimits) {
   /** Whether the session that writes has a transaction with a time limit of its own, such as an import. */
   let isLong = false
   const waiters = new Waiters<Worker>(maxWaiting, timeout, () => isLong ? lockTimeout() : overloaded())
@@ -272,38 +258,45 @@ export function createSessions (path: string, { queue: maxWaiting, wait: timeout
     }
   }
 
-  const useOne = async <T>(worker: Worker, work: (session: Session) => Promise<T>): Promise<T> => {
+  const useOne = async <T>(worker: Worker, work: Work<T>, free = release): Promise<T> => {
     worker.isBusy = true
     try {
       return await work(await worker.getSession())
     } finally {
-      release(worker)
+      free(worker)
     }
   }
 
   return {
-    async use (work, client, long = false) {
+    /**
+     * `long`: whether the work takes long, such as an import; then other writes that wait too long are LOCK_TIMEOUT.
+     * @throws OVERLOADED if too many requests wait or one waits too long; the error of opening the file; what `work`
+     * throws
+     */
+    async use<T> (work: Work<T>, client?: Client, long = false): Promise<T> {
       const worker = main.isBusy ? await waitToWrite(client?.caller) : main
       return await useOne(worker, (session) => {
         isLong = long
         return work(session)
       })
     },
-    read: async (work, client) => useOne(findFree() ?? await waitToRead(client?.caller), work),
-    async stream (work) {
+    read: async <T>(work: Work<T>, client?: Client): Promise<T> =>
+      await useOne(findFree() ?? await waitToRead(client?.caller), work),
+    /**
+     * Runs work in a read-only session of its own, because a slow client uses it for long. The caller limits their
+     * number. @throws DATABASE_UNAVAILABLE; what `work` throws
+     */
+    async stream<T> (work: Work<T>): Promise<T> {
       if (isClosed) throw databaseUnavailable()
       const worker = [...streams].find(({ isBusy }) => !isBusy) ?? new Worker(path, true)
       streams.add(worker)
-      worker.isBusy = true
-      try {
-        return await work(await worker.getSession())
-      } finally {
+      return await useOne(worker, work, () => {
         worker.isBusy = false
         clearTimeout(idle)
         idle = setTimeout(closeIdle, IDLE_TIME).unref()
-      }
+      })
     },
-    async close () {
+    async close (): Promise<void> {
       isClosed = true
       clearTimeout(timer)
       clearTimeout(idle)
