@@ -47,26 +47,30 @@ export function createTransaction (
 /** Statements. */
 export const MAX_WAITING = 1000
 
-export function createCommandQueue (): {
-  /** @throws OVERLOADED if more wait; what `work` throws */
-  run<T> (work: () => Promise<T>): Promise<T>
-  drain (): Promise<void>
-} {
-  let pending = 0
-  let last: Promise<unknown> = Promise.resolve()
-  const settled = (): void => { pending-- }
-  const drain = async (): Promise<void> => {
-    if (pending > 0) await last.then(drain)
+/** The statements, or requests, of one transaction. */
+export class CommandQueue {
+  #pending = 0
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #settled = (): void => { this.#pending-- }
+  /** What has not begun, and what comes, is refused. */
+  hasEnded = false
+
+  /** @throws OVERLOADED if more wait; Error after the end; what `work` throws */
+  run<T> (work: () => Promise<T>): Promise<T> {
+    if (this.#pending > MAX_WAITING) return Promise.reject(overloaded())
+    const result = this.#pending === 0 && !this.hasEnded ? work() : this.#last.then(() => this.#begin(work))
+    this.#pending++
+    this.#last = result.then(this.#settled, this.#settled)
+    return result
   }
-  return {
-    run (work) {
-      if (pending > MAX_WAITING) return Promise.reject(overloaded())
-      const result = pending === 0 ? work() : last.then(work)
-      pending++
-      last = result.then(settled, settled)
-      return result
-    },
-    drain
+
+  #begin<T> (work: () => Promise<T>): Promise<T> {
+    if (this.hasEnded) throw new Error('The transaction has ended')
+    return work()
+  }
+
+  async drain (): Promise<void> {
+    while (this.#pending > 0) await this.#last
   }
 }
 

@@ -8,7 +8,7 @@ import { InvalidGrant, toCallGrant, requireLock } from '../access/grant.ts'
 import type { Claims } from '../access/rules.ts'
 import type { Database, WriteHook } from '../databases/database.ts'
 import type { Transaction } from '../dialects/dialect.ts'
-import { createCommandQueue } from '../dialects/transaction-commands.ts'
+import { CommandQueue } from '../dialects/transaction-commands.ts'
 import {
   databaseUnavailable, isBug, isServiceError, isTrouble, ServiceError, toReadable, toWritable, withDetails, withReason,
   writeRefused
@@ -63,8 +63,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked }: {
   /** The hook for writes is called. */
   readonly isHooked: boolean
 }): Calls {
-  const queue = createCommandQueue()
-  let hasEnded = false
+  const queue = new CommandQueue()
   let stale: StaleAttempt | undefined
 
   const run = async ({
@@ -111,13 +110,11 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked }: {
     return databaseUnavailable()
   }
   const databases = new Map([[database.name, database]])
-  const requireOpen = (): void => { if (hasEnded) throw new Error('The transaction has ended') }
 
   return {
     execute: async (request) => {
       requireKnown(request, OPTIONS, 'execute in a transaction')
       const { table, body: given, grant: granted, bigints = 'bigint' } = request
-      requireOpen()
       const grant = toCallGrant(granted)
       const access = getAccess(databases, grant, { database: database.name, table })
       const { lock, ...body } = readBody<BodyInTransaction>(given, createBodyCheck(limits, 'inTransaction'))
@@ -126,7 +123,6 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked }: {
     },
     load: async (request, source) => {
       requireKnown(request, LOAD_OPTIONS, 'load in a transaction')
-      requireOpen()
       const whole = { ...request, database: database.name }
       return await queue.run(() => tx
         .nested((within) => loadInProcess({ databases, limits, within, isOfHook: !isHooked }, whole, source))
@@ -134,7 +130,7 @@ export function createCalls ({ tx, database, limits, dryRun, isHooked }: {
     },
     end: async () => {
       await queue.drain()
-      hasEnded = true
+      queue.hasEnded = true
       if (stale !== undefined) throw stale
     },
     stale: () => stale

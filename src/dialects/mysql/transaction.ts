@@ -9,7 +9,7 @@ import {
   CLIENT_GONE, type Isolation, isRefusal, refusesRow, type RowSink, type StatementResult,
   type Transaction, type TransactionOptions, firesTrigger
 } from '../dialect.ts'
-import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
+import { CommandQueue, controlStatement, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { watch } from '../time-limits.ts'
 import type { MysqlError } from './errors.ts'
 import { type ExecutionOptions, ownerOf, type Run, runStatement, type SessionOwner } from './execution.ts'
@@ -48,7 +48,6 @@ class TransactionRun<T> {
   readonly #session: Session
   readonly #owner: SessionOwner
   readonly #options: ExecutionOptions
-  readonly #queue = createCommandQueue()
   /** Rejects the function that uses the transaction while none of its statements runs. */
   #end: (reason: ServiceError) => void = () => {}
   #stopCurrent: ((reason: ServiceError) => void) | undefined
@@ -67,8 +66,6 @@ class TransactionRun<T> {
   /** One has certainly written such a table. */
   #isLasting = false
   #attempt = 1
-  /** The last attempt that accepts no more statements. */
-  #closed = 0
 
   constructor (run: Run<TransactionRequest<T>>) {
     this.#run = run
@@ -123,18 +120,18 @@ class TransactionRun<T> {
   async #runAttempt (): Promise<T> {
     const { request: { dryRun = false, readOnly } } = this.#run
     await this.#begin()
-    const attempt = this.#attempt
+    const queue = new CommandQueue()
     let result: T
     try {
-      result = await this.#use(this.#transactionOf(attempt))
-      await this.#queue.drain()
-      this.#closed = attempt
+      result = await this.#use(this.#transactionOf(queue))
+      await queue.drain()
+      queue.hasEnded = true
       this.#failure ??= this.#stopped
       if (this.#failure !== undefined) throw causeOf(this.#failure)
     } catch (error) {
-      this.#closed = attempt
+      queue.hasEnded = true
       this.#failure ??= this.#stopped
-      await this.#queue.drain()
+      await queue.drain()
       if (!readOnly) await this.#rollBack(this.#failure)
       throw this.#mayRunAgain(this.#failure) || this.#failure instanceof Retryable ? this.#failure : error
     }
@@ -142,24 +139,24 @@ class TransactionRun<T> {
     return result
   }
 
-  #transactionOf (attempt: number): Transaction {
+  #transactionOf (queue: CommandQueue): Transaction {
     const run: Transaction['run'] = (statement, sink, timeLimit) =>
-      this.#queue.run(() => this.#execute(attempt, statement, sink, timeLimit))
-    return createTransaction({ attempt, run }, this.#savepointsOf(attempt, run))
+      queue.run(() => this.#execute(statement, sink, timeLimit))
+    return createTransaction({ attempt: this.#attempt, run }, this.#savepointsOf(queue, run))
   }
 
-  #savepointsOf (attempt: number, run: Transaction['run']): Savepoints {
+  #savepointsOf (queue: CommandQueue, run: Transaction['run']): Savepoints {
     /** Lasting writes before each savepoint. */
     const before = new Map<string, number>()
     return {
-      isOver: () => attempt <= this.#closed || this.#failure !== undefined || this.#stopped !== undefined,
+      isOver: () => queue.hasEnded || this.#failure !== undefined || this.#stopped !== undefined,
       set: async (name) => {
         before.set(name, this.#lasting)
         // replaces one of the same name
         await run(controlStatement('update', `savepoint ${name}`, 'set a savepoint'))
       },
       undo: (name) =>
-        this.#queue.run(async () => {
+        queue.run(async () => {
           // a deadlock that ended the whole meanwhile runs again
           if (this.#failure !== undefined) throw this.#failure
           this.#failure = await rollBackTo(this.#session, this.#run.pool, {
@@ -180,13 +177,7 @@ class TransactionRun<T> {
     })
   }
 
-  async #execute (
-    attempt: number,
-    statement: Statement,
-    sink?: RowSink,
-    timeLimit?: number
-  ): Promise<StatementResult> {
-    if (attempt <= this.#closed) throw new Error('The transaction has ended')
+  async #execute (statement: Statement, sink?: RowSink, timeLimit?: number): Promise<StatementResult> {
     this.#failure ??= this.#stopped
     if (this.#failure !== undefined) throw causeOf(this.#failure)
     const { request: { readOnly, client, timeLimit: ofWhole }, options } = this.#run

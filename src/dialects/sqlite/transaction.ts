@@ -5,7 +5,7 @@ import {
   type Client, isRefusal, type StatementResult, type RowSink, type Transaction, type TransactionOptions, firesTrigger,
   foreignKeysWritten, noReferencedRow, rowIsReferenced
 } from '../dialect.ts'
-import { controlStatement, createCommandQueue, createTransaction, type Savepoints } from '../transaction-commands.ts'
+import { CommandQueue, controlStatement, createTransaction, type Savepoints } from '../transaction-commands.ts'
 import { type SqliteError, toServiceError } from './errors.ts'
 import type { TransactionOrder } from './protocol.ts'
 import type { Session } from './session.ts'
@@ -174,9 +174,8 @@ export async function runTransaction<T> ({
   readonly limit: Limit
   readonly use: (transaction: Transaction) => Promise<T>
 }): Promise<T> {
-  const queue = createCommandQueue()
+  const queue = new CommandQueue()
   let failure: Error | undefined
-  let isClosed = false
   let ran = 0
   const writes = new Writes()
 
@@ -188,7 +187,6 @@ export async function runTransaction<T> ({
   /** Runs a statement, or a step of the transaction itself, whose error ends it. */
   const inTurn = <R>(statement: Statement, work: () => Promise<R>): Promise<R> =>
     queue.run(async () => {
-      if (isClosed) throw new Error('The transaction has ended')
       if (failure !== undefined) throw failure
       try {
         return await work()
@@ -213,7 +211,7 @@ export async function runTransaction<T> ({
   const script = (sql: string): Promise<unknown> => inTurn(BEGIN, () => session.ask({ kind: 'script', sql }))
 
   const savepoints: Savepoints = {
-    isOver: () => isClosed || failure !== undefined,
+    isOver: () => queue.hasEnded || failure !== undefined,
     set: (name) => script(`savepoint ${name}`),
     undo: (name) => script(`rollback to ${name}; release ${name}`),
     release: (name) => script(`release ${name}`)
@@ -228,7 +226,7 @@ export async function runTransaction<T> ({
   const useAll = async (): Promise<T> => {
     const result = await use(transaction)
     await queue.drain()
-    isClosed = true
+    queue.hasEnded = true
     if (failure !== undefined) throw failure
     return result
   }
@@ -246,7 +244,7 @@ export async function runTransaction<T> ({
     }
     return result
   } catch (error) {
-    isClosed = true
+    queue.hasEnded = true
     if (!session.isLost) {
       await queue.drain()
       await undo(session, limit)
