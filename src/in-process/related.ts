@@ -98,7 +98,7 @@ type WithoutAggregates<I> = {
 
 type MemberFields<Tables, T extends Name<Tables>, O extends Name<Tables>, B, X> = [O] extends [never]
   ? { readonly table: Name<Tables> }
-  : { readonly table?: O; readonly filters?: Filters<Tables[O], X> } & OnField<Tables, T, O> &
+  : CheckedRows<Tables, T, O, B, X, never> &
       ('aggregates' extends keyof B
         ? { readonly aggregates: Aggregates<Tables[O], X> }
         : FieldsOfForm<Tables, T, O, B> & {

@@ -469,6 +469,13 @@ export async function members (line: number | null, filters: Filters<DB['order_i
   await db.select('orders', { include: { lines: { table: 'order_lines', on: { id: 'order' } } } })
   // @ts-expect-error: a misspelt column of a view to filter by
   await db.select('orders', { filters: { $some: { order_lines: { on: { id: 'order_id' }, filters: { lin: 1 } } } } })
+  await db.select('customers', {
+    include: { orders: { filters: { $some: { order_items: { filters: { line: 1 } } } } } }
+  })
+  await db.select('customers', {
+    // @ts-expect-error: a misspelt column to filter the rows of a member by
+    include: { orders: { filters: { $some: { order_items: { filters: { lin: 1 } } } } } }
+  })
   // @ts-expect-error: no foreign key says the columns
   await db.select('orders', { include: { settings: {} } })
   // @ts-expect-error: a misspelt column of this table
