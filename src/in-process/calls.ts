@@ -193,7 +193,6 @@ export interface LoadRequest extends ImportFields {
 export type TransactionLoadRequest =
   Omit<LoadRequest, 'database' | 'dryRun' | 'transaction'> & { transaction?: 'whole' }
 
-/** The options within a transaction. */
 export const LOAD_OPTIONS: ReadonlySet<string> = new Set<keyof LoadRequest>([
   'table', 'grant', 'format', ...OPTION_NAMES
 ])

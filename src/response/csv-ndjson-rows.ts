@@ -6,7 +6,8 @@ import { type Cells, cellsOf, type JoinedCells, type RowCells } from '../plan/me
 import type { SelectPlan } from '../plan/plan.ts'
 import { isJson } from '../types/json-text.ts'
 import {
-  type CellFormat, jsonParts, JsonRows, type RowFormat, type Target, type Values, writeValue, writeValues
+  BETWEEN_DAY_AND_TIME, type CellFormat, jsonParts, JsonRows, type RowFormat, type Target, type Values, writeValue,
+  writeValues
 } from './json-rows.ts'
 import { MemberRows } from './member-rows.ts'
 import { Output } from './output.ts'
@@ -100,8 +101,6 @@ function joinLines (bytes: Buffer, from: number, to: number): void {
   for (let each = from; each < to; each++) if (bytes[each] === LF || bytes[each] === CR) bytes[each] = SPACE
 }
 
-/** Position of the space between day and time: `2026-11-20 10:15:00`. */
-const BETWEEN_DAY_AND_TIME = 10
 /** Room for longer values is limited to what the response may still have. */
 const LONG = 512
 /** Most bytes around the value of a cell: a comma, a Z, the end of the line. */

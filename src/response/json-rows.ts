@@ -45,7 +45,6 @@ export function writeRow (work: LongWork, values: Values, isOver: () => boolean)
 interface CellLayout {
   /** `{"id":` for the first column, `,"name":` for the next ones. */
   readonly key: Buffer
-  /** `key` as text. */
   readonly keyText: string
   /** How its bytes are copied into JSON; undefined if the `write` of its type is needed. */
   readonly form: WireFormat | undefined
@@ -69,7 +68,7 @@ function createLayout (columns: readonly Column[]): RowLayout {
 
 const [QUOTE, BACKSLASH, CLOSE, FIRST_PRINTABLE, T, Z] = [0x22, 0x5c, 0x7d, 0x20, 0x54, 0x5a] as const
 /** Position of the space between day and time: `2026-11-20 10:15:00`. */
-const BETWEEN_DAY_AND_TIME = 10
+export const BETWEEN_DAY_AND_TIME = 10
 const NULL = Buffer.from('null')
 /** Longer texts are copied and escaped by native functions, which are faster for them than a loop. */
 const LONG = 512

@@ -68,7 +68,6 @@ export class MemberRows extends JsonRows {
     findStarts(bytes, from, to, starts, length)
   }
 
-  /** A value of this row. */
   readonly at = (cell: number): DriverValue | null => {
     const bytes = this.#bytes as Buffer
     const start = starts[cell] as number

@@ -3,7 +3,7 @@ import type { StatementResult } from '../dialects/dialect.ts'
 import type { WriteOptions } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
 import { changedColumns, type RowBatch } from '../sql/compile-insert.ts'
-import type { DriverValue, Value } from '../types/column-type.ts'
+import type { Value } from '../types/column-type.ts'
 import { ENVELOPE, type ResponseSink } from './response-sink.ts'
 
 /** The outcome of the statement of a plan, and the additional facts of its response. */
@@ -18,16 +18,12 @@ export interface Result extends StatementResult {
   readonly id?: string
 }
 
-export interface RowCounts {
+export interface RowCounts extends Pick<StatementResult, 'existingId' | 'untouched'> {
   readonly inserted: number
   readonly updated: number
   readonly unchanged: number
   /** The number that the database gave to the first row, or the number of the row that already existed. */
   readonly insertId: string | undefined
-  /** See StatementResult. */
-  readonly existingId?: DriverValue | null | undefined
-  /** See StatementResult. */
-  readonly untouched?: readonly number[] | undefined
 }
 
 /**

@@ -149,7 +149,6 @@ function readFixed (value: unknown, fixed: FixedPoint | undefined, limit = Infin
   return floor + Math.round((number - floor) * unit) / unit
 }
 
-/** Exactly the same number. */
 function areSameDigits (one: string | undefined, other: string): boolean {
   const [a, b] = [parseDigits(one ?? ''), parseDigits(other)]
   return (

@@ -116,7 +116,6 @@ export interface Differences {
 
 export type KnownDifferences = Pick<Differences, 'isKnown'>
 
-/** The number at which all differences are removed. */
 const MAX_DIFFERENCES = 1000
 
 export function createDifferences (): Differences {

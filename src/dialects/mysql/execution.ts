@@ -26,9 +26,7 @@ import { stopStatement, type Stop } from './kill.ts'
 export interface ExecutionOptions {
   /** Calls `stop` after the time limit, or when the client has disconnected, until the returned function is called. */
   readonly watch: (client: Client | undefined, stop: (reason: ServiceError) => void) => () => void
-  /** Called with the first row of a stream. */
   readonly onStarted?: () => void
-  /** The definitions of cached statements. */
   readonly definitionsCache: KnownStatements
   readonly differences: KnownDifferences
 }

@@ -52,7 +52,6 @@ export function toFailure (
     /** The statement that failed: the request's, or the confirmation before it. */
     readonly statement: Statement
     readonly request: { readonly client: Client | undefined, readonly transaction?: TransactionKind | undefined }
-    /** Whether the service stopped the statement. */
     readonly isStopped: boolean
   }
 ): Error {

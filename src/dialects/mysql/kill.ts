@@ -17,7 +17,6 @@ const LONGEST_PAUSE = 2000
  */
 export type Progress = 'running' | 'ended' | 'elsewhere' | 'unknown'
 
-/** "Unknown thread id". */
 const NO_SUCH_THREAD = 1094
 
 /**
@@ -49,7 +48,6 @@ function killStatement (
   }).catch(({ errno }: MysqlError) => (errno === NO_SUCH_THREAD ? 'ended' : 'unknown'))
 }
 
-/** Sessions whose statement is being stopped. */
 export interface StoppingSessions {
   /** Counts the session as in use until `endStopping`, even if its connection is lost. */
   startStopping (session: Session): void

@@ -43,7 +43,6 @@ export function parseGrant (line: string): Granted | undefined {
   return { privileges, database: unquote(database), mayGrant: /WITH GRANT OPTION/.test(rest) }
 }
 
-/** The roles that the lines grant, as SQL. */
 function rolesIn (lines: readonly string[]): { mysql: string[], mariadb: string[] } {
   const allOf = (form: RegExp): string[] => lines.flatMap((line) => form.exec(line)?.[1] ?? [])
   return { mysql: allOf(MYSQL_ROLES), mariadb: allOf(MARIADB_ROLE) }

@@ -23,9 +23,7 @@ export interface Session {
   /** The identity that the server states, because one address may lead to several servers. */
   readonly server: string
   readonly engine: ServerEngine
-  /** The version text of the server. */
   readonly version: string
-  /** What the server ignores of the settings, and what that means. */
   readonly ignored: Ignored
   /** The maximum size of a statement, in bytes. The server ends the connection of a larger one. */
   readonly maxPacket: number
@@ -231,7 +229,6 @@ export class ReadMemory {
     return socket
   }
 
-  /** Returns the memory for the next read. */
   #next (): Buffer {
     if (this.#isFree) {
       this.#oldest = 0
@@ -298,7 +295,6 @@ export function send (connection: Connection, sql: string): Promise<OkPacket> {
   )
 }
 
-/** A row as text. */
 export type Row = ReadonlyArray<string | null>
 /** Runs a query on a session, and returns its rows as text. */
 export type Ask = (sql: string) => Promise<Row[]>
@@ -344,7 +340,6 @@ export function ask (
   )
 }
 
-/** Whether the server replies to a ping. */
 export function replies (connection: Connection): Promise<boolean> {
   return within(
     MOMENT,

@@ -237,7 +237,6 @@ class TransactionRun<T> {
     }
   }
 
-  /** Begins or ends the transaction. */
   #control (statement: Statement, isolation?: Isolation): Promise<StatementResult> {
     return runStatement({
       pool: this.#owner,

@@ -144,7 +144,6 @@ export class TextCheck {
     this.#select = select
   }
 
-  /** The next row, with NOT_TEXT in place of invalid texts. */
   check (row: object): Row {
     const values = Object.values(row) as Row
     this.#count++

@@ -24,7 +24,6 @@ interface OnVersion {
   readonly version?: string | undefined
 }
 
-/** Runs a statement without rows. */
 export interface RunOrder extends OnVersion {
   readonly kind: 'run'
   readonly sql: string

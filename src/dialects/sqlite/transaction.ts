@@ -62,7 +62,6 @@ export class Writes {
   }
 }
 
-/** The parameters of each row that a statement writes. */
 function rowsOf ({ rows, assigned: { length }, parameters }: Statement): ReadonlyArray<Statement['parameters']> {
   return rows === undefined
     ? [parameters]
