@@ -178,49 +178,35 @@ await test('a reference is a value, exact to 64 bits, and never an operator', as
     (await resultsOf(insert({ doc: { a: { $ref: '/0/id' } } }), select({ id: 4 })))[1].rows,
     [{ doc: { a: { $ref: '/0/id' } } }], 'and within a JSON value'
   )
+  /** References in the data of an insert, behind a select of one row. */
+  const refusedReferences: Array<[reference: unknown, code: string]> = [
+    ['/1/id', 'INVALID_BODY'], ['', 'INVALID_BODY'], ['0/id', 'INVALID_BODY'], ['/00/id', 'INVALID_BODY'],
+    ['/0/~2', 'INVALID_BODY'], [5, 'INVALID_BODY'], ['/0/rows/1/id', 'INVALID_VALUE'],
+    ['/0/rows/-/id', 'INVALID_VALUE'], ['/0/__proto__', 'INVALID_VALUE'], ['/0/rows/length', 'INVALID_VALUE'],
+    ['/0/rows/0/note', 'INVALID_VALUE'], ['/0', 'INVALID_VALUE'], ['/0/rows', 'INVALID_VALUE']
+  ]
+  const [first, fourth] = [select({ id: 1 }), select({ id: 4 })]
   const refused: Array<[object[], string, string]> = [
-    [[select({ id: 1 }), insert({ big: { $ref: '/1/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    ...refusedReferences.map(([$ref, code]): [object[], string, string] =>
+      [[first, insert({ big: { $ref } })], code, '/operations/1/data/big']),
     [[select({ id: { $ref: '/1/id' } }), select({})], 'INVALID_BODY', '/operations/0/filters/id'],
-    [[select({ id: 1 }), insert({ big: { $ref: '' } })], 'INVALID_BODY', '/operations/1/data/big'],
+    [[first, select({ $is: { big: { $ref: '/1/count' } } })], 'INVALID_BODY', '/operations/1/filters/$is/big'],
+    [[first, select({ $is: { big: { $ref: '/0/rows/0/note' } } })], 'INVALID_VALUE', '/operations/1/filters/$is/big'],
     [
-      [select({ id: 1 }), select({ $is: { big: { $ref: '/1/count' } } })], 'INVALID_BODY',
-      '/operations/1/filters/$is/big'
+      [first, { table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 } }],
+      'INVALID_VALUE', '/operations/1/data/big/$inc'
     ],
     [
-      [select({ id: 1 }), select({ $is: { big: { $ref: '/0/rows/0/note' } } })], 'INVALID_VALUE',
-      '/operations/1/filters/$is/big'
-    ],
-    [[select({ id: 1 }), {
-      table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 }
-    }], 'INVALID_VALUE', '/operations/1/data/big/$inc'],
-    [
-      [select({ id: 1 }), { ...insert({ id: 1 }), onConflict: { key: ['id'], set: { big: { $ref: '/0/count' } } } }],
+      [first, { ...insert({ id: 1 }), onConflict: { key: ['id'], set: { big: { $ref: '/0/count' } } } }],
       'INVALID_VALUE', '/operations/1/onConflict/set/big'
     ],
-    [[select({ id: 1 }), insert({ big: { $ref: '0/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/00/id' } })], 'INVALID_BODY', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/~2' } })], 'INVALID_BODY', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: 5 } })], 'INVALID_BODY', '/operations/1/data/big'],
-    [[select({ id: 99 }), insert({ big: { $ref: '/0/rows/0/id' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/-/id' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/__proto__' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/length' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows/0/note' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 1 }), insert({ big: { $ref: '/0/rows' } })], 'INVALID_VALUE', '/operations/1/data/big'],
-    [[select({ id: 4 }), select({ big: { $ref: '/0/rows/0/big' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
+    [[fourth, select({ big: { $ref: '/0/rows/0/big' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
     [
-      [select({ id: 4 }), select({ big: { $in: [1, { $ref: '/0/rows/0/big' }] } })], 'INVALID_VALUE',
+      [fourth, select({ big: { $in: [1, { $ref: '/0/rows/0/big' }] } })], 'INVALID_VALUE',
       '/operations/1/filters/big/$in/1'
     ],
-    [[select({ id: 1 }), select({ big: { $ref: '/0/rows/0/doc' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
-    [
-      [select({ id: 1 }), select({ big: { $null: { $ref: '/0/count' } } })], 'INVALID_VALUE',
-      '/operations/1/filters/big/$null'
-    ],
-    [[select({ id: 1 }), {
-      table: 'items', verb: 'update', data: { big: { $inc: { $ref: '/0/count' } } }, filters: { id: 1 }
-    }], 'INVALID_VALUE', '/operations/1/data/big/$inc']
+    [[first, select({ big: { $ref: '/0/rows/0/doc' } })], 'INVALID_VALUE', '/operations/1/filters/big'],
+    [[first, select({ big: { $null: { $ref: '/0/count' } } })], 'INVALID_VALUE', '/operations/1/filters/big/$null']
   ]
   for (const [operations, code, path] of refused) {
     const answer = await operate(operations)

@@ -171,59 +171,17 @@ await test('rows are selected by the rows of a view that are related to them', a
   }
 })
 
-await test('a view is no part of a stream, of an order, or of the ' +
-  'filters of a write', async (t, { post, operate, sql }) => {
+await test('a view is no part of a stream, or of the filters of a write', async (t, { post, operate, sql }) => {
   const errorOf = ({ status, json }: { status: number, json: any }): unknown => [
     status, json.error?.code, json.error?.details[0]?.path
   ]
-  const stream = await post('customers', { verb: 'select', include: { sold: { on } } }, {
+  t.same(errorOf(await post('customers', { verb: 'select', include: { sold: { on } } }, {
     headers: { accept: 'application/x-ndjson' }
-  })
-  t.same(errorOf(stream), [400, 'INVALID_BODY', '/include/sold'])
-  t.same(errorOf(await post('customers', { verb: 'select', include: { sold: { on } }, orderBy: 'sold.total' })), [
-    400, 'INVALID_ORDER_BY', '/orderBy'
-  ])
-  t.same(errorOf(await post('customers', {
-    verb: 'select', include: { rich: { on: { id: 'id' }, filters: { id: 1 } } }, orderBy: [{ rich: { id: 'ASC' } }]
-  })), [400, 'INVALID_ORDER_BY', '/orderBy'])
-  t.same(errorOf(await post('customers', {
-    verb: 'select', include: { sold: { on, aggregates: { n: { $count: '*' } } } }, orderBy: 'sold.n DESC'
-  })), [400, 'INVALID_ORDER_BY', '/orderBy'])
-  t.same(errorOf(await post('customers', {
-    verb: 'select',
-    include: {
-      sold: { on, orderBy: 'customer.id', include: { customer: { table: 'customers', on: { customer_id: 'id' } } } }
-    }
-  })), [400, 'INVALID_ORDER_BY', '/include/sold/orderBy'])
+  })), [400, 'INVALID_BODY', '/include/sold'])
   const before = await sql('select * from customers order by id')
-  for (const filters of [{ $some: { sold: { on } } }, { $none: { x: { table: 'sold', on } } }, {
-    $or: [{ id: 1 }, { $not: { $some: { orders: { filters: { $some: { rich: { on: { customer_id: 'id' } } } } } } } }]
-  }]) {
-    const path = JSON.stringify(filters).includes('orders')
-      ? '/filters/$or/1/$not/$some/orders/filters/$some/rich'
-      : '$some' in filters ? '/filters/$some/sold' : '/filters/$none/x/table'
-    for (const body of [{ verb: 'update', filters, data: { price: '9.00' } }, { verb: 'delete', filters }, {
-      verb: 'update', filters, key: ['id'], data: [{ id: 1, price: '9.00' }]
-    }]) {
-      t.same(errorOf(await post('customers', body)), [422, 'NOT_SUPPORTED', path], JSON.stringify(body))
-    }
-    t.same(errorOf(await operate([{ table: 'customers', verb: 'delete', filters }])), [
-      422, 'NOT_SUPPORTED', `/operations/0${path}`
-    ])
-  }
-  for (const include of [{ sold: { on } }, { orders: { include: { rich: { on: { customer_id: 'id' } } } } }, {
-    orders: { filters: { $some: { rich: { on: { customer_id: 'id' } } } } }
-  }]) {
-    const path = 'sold' in include
-      ? '/include/sold'
-      : 'include' in include.orders ? '/include/orders/include/rich' : '/include/orders/filters/$some/rich'
-    t.same(errorOf(
-      await post('customers', { verb: 'update', filters: { id: 1 }, data: { price: '9.00' }, returning: '*', include })
-    ), [400, 'INVALID_BODY', path])
-    t.same(errorOf(await post('customers', { verb: 'insert', data: { id: 9 }, returning: '*', include })), [
-      400, 'INVALID_BODY', path
-    ])
-  }
+  t.same(errorOf(await operate([{ table: 'customers', verb: 'delete', filters: { $some: { sold: { on } } } }])), [
+    422, 'NOT_SUPPORTED', '/operations/0/filters/$some/sold'
+  ])
   t.same(await sql('select * from customers order by id'), before)
 })
 

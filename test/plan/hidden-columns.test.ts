@@ -88,5 +88,5 @@ t.test('a hidden column is like one that does not exist, in each place of each b
   }
   const fields = Object.entries(BODIES).flatMap(([verb, { properties }]) =>
     Object.keys(properties).filter((field) => !WITHOUT_NAMES.includes(field)).map((field) => `${verb}.${field}`))
-  t.same(fields.filter((field) => !told.has(field)), ['insert.include'], 'a new field needs a body that names a column')
+  t.same(fields.filter((field) => !told.has(field)), [], 'a new field needs a body that names a column')
 })
