@@ -1,6 +1,7 @@
 // night: waits for real time limits
 import t from 'tap'
-import { COMMON, trigger } from '../support/missing-tables.ts'
+import { trigger } from '../support/definitions.ts'
+import { COMMON } from '../support/missing-tables.ts'
 import { isRefusal } from '../support/refusals.ts'
 import { onEachEngine, type Schema } from '../support/service.ts'
 import { until } from '../support/until.ts'

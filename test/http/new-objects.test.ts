@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { movableClock } from '../support/clock.ts'
+import { load } from '../support/load.ts'
 import { callOf, send } from '../support/mcp.ts'
-import { onEachEngine, TOKEN } from '../support/service.ts'
+import { onEachEngine } from '../support/service.ts'
 
 const keyless = ['select', 'update', 'insert'].map((verb) => `create table keyless_${verb} (n int not null)`)
 const schema = [
@@ -21,7 +22,8 @@ const KEYS = {
 } as const
 
 await onEachEngine(t, 'what was created a ' +
-  'second ago can be used', { schema: { mysql: schema, sqlite: schema } }, async (t, { post, sql, engine, server }) => {
+  'second ago can be used', { schema: () => schema }, async (t, service) => {
+  const { post, sql, engine } = service
   for (const [name, [table, body]] of Object.entries(KEYS)) {
     t.equal((await post(table, body)).json.error.code, 'NOT_SUPPORTED', `${name} is missing`)
   }
@@ -36,12 +38,6 @@ await onEachEngine(t, 'what was created a ' +
     ...engine === 'sqlite' ? [] : ['create fulltext index words on old (sku)']
   ]) await sql(statement)
   await sleep(1000)
-  const load = async () => (await server.app.inject({
-    method: 'POST',
-    url: '/api/shop/loaded',
-    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'text/csv' },
-    payload: 'id\n1\n'
-  })).json()
   // all at once, so that each is planned by the catalog from before
   const cases: Record<string, readonly [table: string, body: object]> = {
     'a table': ['later', { verb: 'select' }],
@@ -55,9 +51,9 @@ await onEachEngine(t, 'what was created a ' +
     ...KEYS
   }
   const [loaded, ...answers] = await Promise.all([
-    load(), ...Object.values(cases).map(([table, body]) => post(table, body))
+    load(service, 'loaded', 'id\n1\n'), ...Object.values(cases).map(([table, body]) => post(table, body))
   ])
-  t.match(loaded, { data: { inserted: 1 } }, 'a table of an import')
+  t.match(loaded.json, { data: { inserted: 1 } }, 'a table of an import')
   for (const [index, name] of Object.keys(cases).entries()) t.same(answers[index]?.json.error, undefined, name)
 })
 
@@ -140,19 +136,15 @@ await onEachEngine(t, 'what takes the place of something else is found by the fi
     }
   }
 }, async (t, service) => {
-  const { post, operate, sql, server } = service
+  const { post, operate, call, sql, server } = service
   const clock = movableClock(t)
   const body = { verb: 'select', columns: ['b'] } as const
-  const inject = async (url: string, payload: string | object, headers = {}): Promise<number> =>
-    (await server.app.inject({
-      method: 'POST', url: `/api/${url}`, headers: { authorization: `Bearer ${TOKEN}`, ...headers }, payload
-    })).statusCode
   const ways: Record<string, (table: string) => Promise<unknown>> = {
-    'a named request': async () => await inject('requests/named', {}),
-    'named operations': async () => await inject('requests/several', {}),
+    'a named request': async () => (await call('named', {})).status,
+    'named operations': async () => (await call('several', {})).status,
     operations: async (table) => (await operate([{ table, ...body }])).status,
-    'a stream': async (table) => await inject(`shop/${table}`, body, { accept: 'text/csv' }),
-    'an import': async (table) => await inject(`shop/${table}`, 'id,b\n1,1\n', { 'content-type': 'text/csv' }),
+    'a stream': async (table) => (await post(table, body, { headers: { accept: 'text/csv' } })).status,
+    'an import': async (table) => (await load(service, table, 'id,b\n1,1\n')).status,
     'a tool': async (table) => {
       const { json } = await send(service, callOf('select', { database: 'shop', table, columns: ['b'] }))
       return json.result.isError === true ? json.result : 200

@@ -3,7 +3,8 @@
  * omitted. Triggers and views that refer to something missing.
  */
 import t, { type Test } from 'tap'
-import { COMMON, trigger } from '../support/missing-tables.ts'
+import { numberedId, trigger } from '../support/definitions.ts'
+import { COMMON } from '../support/missing-tables.ts'
 import { get } from '../support/documents.ts'
 import { errorPacket } from '../support/recorder.ts'
 import { isRefusal } from '../support/refusals.ts'
@@ -15,57 +16,49 @@ import { createUser } from '../support/users.ts'
 
 useEachEngine(t)
 
-const tables = {
-  mysql: [
-    'create table log (id int not null auto_increment primary key, note varchar(20) null) auto_increment = 500',
-    'create table logged (id bigint not null auto_increment primary key, note varchar(20) null)',
-    'create trigger logged_insert after insert on logged for each row insert into log (note) values (new.note)',
-    'create table logged_before (id int not null auto_increment primary key, note varchar(20) null)',
-    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) ' +
-      'values (new.note); set new.note = last_insert_id(); end',
-    'create table renumbered (id bigint not null auto_increment primary key, note varchar(20) null)',
-    'create trigger renumbered_insert before insert on renumbered for each row set new.id = -1000 + ' +
-      'coalesce(new.note, 0)',
+const tables: Schema = (engine) => {
+  const isSqlite = engine === 'sqlite'
+  const logs = 'insert into log (note) values (new.note)'
+  return [
+    `create table log (${numberedId(engine)}, note varchar(20) null)`, "insert into log values (500, '')",
+    ...['logged', 'logged_before', 'renumbered'].map(
+      (name) => `create table ${name} (${numberedId(engine, 'bigint')}, note varchar(20) null)`
+    ),
+    trigger('logged_insert', 'after insert on logged', logs),
+    trigger('logged_before_insert', 'before insert on logged_before', isSqlite
+      ? logs
+      : `${logs}; set new.note = last_insert_id()`),
     'create table keyed (code varchar(40) not null primary key, note varchar(20) null)',
-    "create trigger keyed_insert before insert on keyed for each row set new.code = concat('made-', new.note)",
-    'create table by_default (code varchar(40) not null default (uuid()) primary key, note varchar(20) null)',
-    'create table filled (id int not null auto_increment primary key, slug varchar(20) not null, owner ' +
-      'varchar(20) not null)',
-    "create trigger filled_insert before insert on filled for each row set new.slug = coalesce(new.slug, 'made')",
-    'create table unfilled (id int not null auto_increment primary key, slug varchar(20) not null)'
-  ],
-  sqlite: [
-    'create table log (id integer not null primary key, note text)',
-    "insert into log values (500, '')",
-    'create table logged (id integer not null primary key, note text)',
-    'create trigger logged_insert after insert on logged for each row begin insert into log (note) ' +
-      'values (new.note); end',
-    'create table logged_before (id integer not null primary key, note text)',
-    'create trigger logged_before_insert before insert on logged_before for each row begin insert into log (note) ' +
-      'values (new.note); end',
-    'create table renumbered (id integer not null primary key, note text)',
-    'create trigger renumbered_insert after insert on renumbered for each row begin update renumbered set id = id + ' +
-      '1000 where id = new.id; end',
-    'create table keyed (code text not null primary key, note text)',
-    "create trigger keyed_insert after insert on keyed for each row begin update keyed set code = 'made-' || " +
-      'new.note where code = new.code; end',
-    'create table "left ""out""" (code text not null primary key, note text)',
-    "create trigger left_out before insert on \"left \"\"out\"\"\" for each row when new.note = 'no' begin select " +
-      'raise(ignore); end',
-    'create trigger left_out_after after insert on "left ""out""" for each row begin insert into log (note) ' +
-      'values (new.note); end',
-    'create table filled (id integer not null primary key, slug text not null, owner text not null)',
-    "create trigger filled_insert before insert on filled for each row begin insert into log (note) values ('x'); end",
-    'create table unfilled (id integer not null primary key, slug text not null)',
-    'create table items (id integer primary key, n integer not null unique on conflict fail, note text)',
-    "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
-    'create table half_log (id integer primary key on conflict fail)',
-    'insert into half_log values (3)',
-    "create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin select " +
-      "raise(fail, 'no'); end",
-    "create trigger collides after update of note on items when new.note = 'log' begin insert into half_log " +
-      'values (new.id); end',
-    "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
+    `create table filled (${numberedId(engine)}, slug varchar(20) not null, owner varchar(20) not null)`,
+    `create table unfilled (${numberedId(engine)}, slug varchar(20) not null)`,
+    ...isSqlite
+      ? [
+          trigger('renumbered_insert', 'after insert on renumbered',
+            'update renumbered set id = id + 1000 where id = new.id'),
+          trigger('keyed_insert', 'after insert on keyed',
+            "update keyed set code = 'made-' || new.note where code = new.code"),
+          'create table "left ""out""" (code text not null primary key, note text)',
+          `create trigger left_out before insert on "left ""out""" when new.note = 'no' begin
+            select raise(ignore); end`,
+          trigger('left_out_after', 'after insert on "left ""out"""', logs),
+          trigger('filled_insert', 'before insert on filled', "insert into log (note) values ('x')"),
+          'create table items (id integer primary key, n integer not null unique on conflict fail, note text)',
+          "insert into items values (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c')",
+          'create table half_log (id integer primary key on conflict fail)',
+          'insert into half_log values (3)',
+          `create trigger raises before update of note on items when old.id = 3 and new.note = 'raise' begin
+            select raise(fail, 'no'); end`,
+          `create trigger collides after update of note on items when new.note = 'log' begin
+            insert into half_log values (new.id); end`,
+          "create trigger keeps before delete on items when old.id = 2 begin select raise(fail, 'no'); end"
+        ]
+      : [
+          trigger('renumbered_insert', 'before insert on renumbered',
+            'set new.id = -1000 + coalesce(new.note, 0)'),
+          trigger('keyed_insert', 'before insert on keyed', "set new.code = concat('made-', new.note)"),
+          'create table by_default (code varchar(40) not null default (uuid()) primary key, note varchar(20) null)',
+          trigger('filled_insert', 'before insert on filled', "set new.slug = coalesce(new.slug, 'made')")
+        ]
   ]
 }
 
@@ -112,7 +105,7 @@ const CASES: readonly Case[] = [
 ]
 
 /** Each test has tables of its own. */
-const schema: Schema = (engine) => [...engine === 'sqlite' ? tables.sqlite : tables.mysql, ...broken(engine)]
+const schema: Schema = (engine) => [...tables(engine), ...broken(engine)]
 const test = sharedOnEachEngine(t, { schema, keepsRows: true })
 
 await test('the id of an insert is correct or null where a ' +

@@ -1,8 +1,5 @@
 /** Triggers and views that refer to a table that a test drops, in the SQL of every engine. */
-
-const body = (statement: string): string => `begin ${statement}; end`
-export const trigger = (name: string, when: string, statement: string): string =>
-  `create trigger ${name} ${when} for each row ${body(statement)}`
+import { trigger } from './definitions.ts'
 
 /** `gone` is what the test drops. */
 export const COMMON = [
