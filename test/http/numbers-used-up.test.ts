@@ -1,25 +1,23 @@
 /** AUTO_INCREMENT columns whose last number is used. */
 import t from 'tap'
 import { outcomeOf } from '../grants/support.ts'
-import { onEachEngine } from '../support/service.ts'
+import { sharedOnEachEngine } from '../support/service.ts'
 
-const schema = {
-  sqlite: [],
-  mysql: [
-    ...['tinyint', 'tinyint unsigned', 'bigint', 'bigint unsigned'].flatMap((type, index) => {
-      const last = ['127', '255', '9223372036854775807', '18446744073709551615'][index]
-      return [
-        `create table t${index} (id ${type} auto_increment primary key, code varchar(5) unique, n int)`,
-        `insert into t${index} values (${last}, 'a', 1)`
-      ]
-    })
-  ]
-}
+const test = sharedOnEachEngine(t, {
+  schema: () => ['tinyint', 'tinyint unsigned', 'bigint', 'bigint unsigned'].flatMap((type, index) => {
+    const last = ['127', '255', '9223372036854775807', '18446744073709551615'][index]
+    return [
+      `create table t${index} (id ${type} auto_increment primary key, code varchar(5) unique, n int)`,
+      `insert into t${index} values (${last}, 'a', 1)`
+    ]
+  }),
+  only: ['mariadb', 'mysql']
+})
 
 const REFUSED = [422, 'VALUE_OUT_OF_RANGE', '']
 
-await onEachEngine(t, 'an insert for which the table has no number left is not a conflict of a ' +
-  'value that was sent', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await test('an insert for which the table has no number left is not a conflict of a ' +
+  'value that was sent', async (t, { post, sql }) => {
   for (const table of ['t0', 't1', 't2', 't3']) {
     const send = async (data: object, rest: object = {}) =>
       outcomeOf(await post(table, { verb: 'insert', data, ...rest }))
@@ -53,8 +51,7 @@ await onEachEngine(t, 'an insert for which the table has no number left is not a
   }
 })
 
-await onEachEngine(t, 'an upsert of a row that ' +
-  'exists needs no number', { schema, only: ['mariadb', 'mysql'] }, async (t, { post, sql }) => {
+await test('an upsert of a row that exists needs no number', async (t, { post, sql }) => {
   await sql("insert into t0 (id, code, n) values (5, 'x', 1)")
   let n = 10
   for (const [set, counts] of [

@@ -222,46 +222,6 @@ await onEachEngine(t, 'where a row keeps its values, triggers of an update fire 
   t.same(await fired(), ['after', 'after', 'before', 'before'])
 })
 
-await onEachEngine(t, 'a row that gives no values is updated where the default of the key exists', {
-  schema: (engine) => [
-    "create table days (day varchar(10) not null default 'today' primary key, n int not null default 1, note " +
-      'varchar(10) null)',
-    'create table numbered (n int not null default 3, v int not null default 5, unique (n))',
-    ...engine === 'sqlite'
-      ? ["create table made (k text not null default (lower('K')) primary key, v int not null default (1 + 1))"]
-      : []
-  ]
-}, async (t, { post, sql, engine }) => {
-  const upsert = async (table: string, data: unknown, onConflict: object) =>
-    (await post(table, { verb: 'insert', data, onConflict })).json.data
-  const [day, n] = [{ key: ['day'] }, { key: ['n'] }]
-  t.same(await upsert('days', {}, day), { inserted: 1, updated: 0, unchanged: 0, id: 'today' })
-  t.same(await upsert('days', {}, day), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
-  t.same(await upsert('days', {}, { ...day, set: { n: { $inc: 1 }, note: 'x' } }), {
-    inserted: 0, updated: 1, unchanged: 0, id: 'today'
-  })
-  t.same(await upsert('days', {}, { ...day, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
-  t.same((await sql('select day, n, note from days')).map((row) => ({ ...row })), [{ day: 'today', n: 2, note: 'x' }])
-  t.same(
-    await upsert('days', [{}, { day: 'other' }, {}], { ...day, set: ['n', 'note'] }),
-    { inserted: 1, updated: 1, unchanged: 1, id: null }, 'listed columns get their defaults'
-  )
-  t.same((await sql('select day, n, note from days order by day')).map((row) => ({ ...row })), [
-    { day: 'other', n: 1, note: null }, { day: 'today', n: 1, note: null }
-  ])
-  t.same(await upsert('numbered', [{}, {}], { ...n, set: { v: { $inc: 1 } } }), {
-    inserted: 1, updated: 1, unchanged: 0, id: null
-  })
-  t.same((await sql('select n, v from numbered')).map((row) => ({ ...row })), [{ n: 3, v: 6 }])
-  if (engine === 'sqlite') {
-    const { status, json } = await post('made', { verb: 'insert', data: [{ k: 'x' }, {}], onConflict: { key: ['k'] } })
-    t.match(
-      [status, json.error], [422, { code: 'NOT_SUPPORTED', details: [{ path: '/data/1' }] }],
-      'no column has a default that is known'
-    )
-  }
-})
-
 await test('NULL in a key is equal to nothing', async (t, { post }) => {
   const upsert = async (data: unknown) =>
     (await post('items', { verb: 'insert', data, onConflict: { key: ['code'] } })).json
@@ -491,10 +451,27 @@ const spelt = (engine: EngineName): string[] => engine === 'sqlite'
       'create trigger spell before insert on emails for each row set new.email = lower(trim(new.email))'
     ]
 
+/** Tables whose rows may be defaults alone. */
+const defaulted = (engine: EngineName): string[] => [
+  `create table days (day varchar(10) not null default 'today' primary key, n int not null default 1,
+    note varchar(10) null)`,
+  'create table thirds (n int not null default 3, v int not null default 5, unique (n))',
+  ...engine === 'sqlite'
+    ? ["create table made (k text not null default (lower('K')) primary key, v int not null default (1 + 1))"]
+    : []
+]
+
+const others = (engine: EngineName): string[] => [
+  `create table mixed (${numberedId(engine)}, n int not null check (n > 0))`,
+  'insert into mixed values (1, 1), (2, 2)',
+  ...['meta json', 'note text'].map((column, index) =>
+    `create table long_${index} (${numberedId(engine)}, n int, ${column})`)
+]
+
 /** Each test has tables of its own. */
 const testOwn = sharedOnEachEngine(t, {
   schema: (engine) => [
-    spelled, watched, counted, numbered, owned, clauses, shouted, ordered, spelt
+    spelled, watched, counted, numbered, owned, clauses, shouted, ordered, spelt, defaulted, others
   ].flatMap((tables) => tables(engine)),
   tokens,
   keepsRows: true
@@ -757,14 +734,41 @@ await testOwn('a BEFORE INSERT trigger sets the values that a row gives to one t
   t.same(await stored(), [['g@h', 7, 4], ['i@j', null, 5], ['taken', 5, 9]])
 }, ['mariadb', 'mysql'])
 
-await onEachEngine(t, 'rows that the database numbers are written by the statement of those that may exist; the ' +
-  'first refused row of the list is named', {
-  schema: () => [
-    'create table mixed (id int not null primary key auto_increment, n int not null check (n > 0))',
-    'insert into mixed values (1, 1), (2, 2)'
-  ],
-  only: ['mariadb', 'mysql']
-}, async (t, { post, sql, proxy }) => {
+await testOwn('a row that gives no values is updated where the default of the key exists', async (
+  t, { post, sql, engine }
+) => {
+  const upsert = async (table: string, data: unknown, onConflict: object) =>
+    (await post(table, { verb: 'insert', data, onConflict })).json.data
+  const [day, n] = [{ key: ['day'] }, { key: ['n'] }]
+  t.same(await upsert('days', {}, day), { inserted: 1, updated: 0, unchanged: 0, id: 'today' })
+  t.same(await upsert('days', {}, day), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same(await upsert('days', {}, { ...day, set: { n: { $inc: 1 }, note: 'x' } }), {
+    inserted: 0, updated: 1, unchanged: 0, id: 'today'
+  })
+  t.same(await upsert('days', {}, { ...day, set: [] }), { inserted: 0, updated: 0, unchanged: 1, id: 'today' })
+  t.same((await sql('select day, n, note from days')).map((row) => ({ ...row })), [{ day: 'today', n: 2, note: 'x' }])
+  t.same(
+    await upsert('days', [{}, { day: 'other' }, {}], { ...day, set: ['n', 'note'] }),
+    { inserted: 1, updated: 1, unchanged: 1, id: null }, 'listed columns get their defaults'
+  )
+  t.same((await sql('select day, n, note from days order by day')).map((row) => ({ ...row })), [
+    { day: 'other', n: 1, note: null }, { day: 'today', n: 1, note: null }
+  ])
+  t.same(await upsert('thirds', [{}, {}], { ...n, set: { v: { $inc: 1 } } }), {
+    inserted: 1, updated: 1, unchanged: 0, id: null
+  })
+  t.same((await sql('select n, v from thirds')).map((row) => ({ ...row })), [{ n: 3, v: 6 }])
+  if (engine === 'sqlite') {
+    const { status, json } = await post('made', { verb: 'insert', data: [{ k: 'x' }, {}], onConflict: { key: ['k'] } })
+    t.match(
+      [status, json.error], [422, { code: 'NOT_SUPPORTED', details: [{ path: '/data/1' }] }],
+      'no column has a default that is known'
+    )
+  }
+})
+
+await testOwn('rows that the database numbers are written by the statement of those that may exist; the ' +
+  'first refused row of the list is named', async (t, { post, sql, proxy }) => {
   const send = (data: object[]) => post('mixed', { verb: 'insert', data, onConflict: { key: ['id'] } })
   await send([{ id: 1, n: 1 }])
   proxy?.statements.splice(0)
@@ -782,12 +786,9 @@ await onEachEngine(t, 'rows that the database numbers are written by the stateme
     t.equal(json.error.details[0].path, `/data/${index}/n`)
   }
   t.same((await sql('select n from mixed order by n')).map(({ n }) => n), [1, 7, 8, 9, 20], 'nothing was changed')
-})
+}, ['mariadb', 'mysql'])
 
-await onEachEngine(t, 'an upsert that writes nothing but long values stores them as they are', {
-  schema: (engine) => ['meta json', 'note text'].map((column, index) =>
-    `create table long_${index} (${numberedId(engine)}, n int, ${column})`)
-}, async (t, { post, sql }) => {
+await testOwn('an upsert that writes nothing but long values stores them as they are', async (t, { post, sql }) => {
   for (const [index, column, values] of [
     [0, 'meta', [{ size: 2, a: { b: 'x2' }, tags: [2, 't0'] }, true, 'x'.repeat(9), [1]]],
     [1, 'note', ['a long text'.repeat(5), 'short', 'x'.repeat(9000), '']]
