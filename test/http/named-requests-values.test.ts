@@ -4,8 +4,8 @@ import { define, param } from '../support/named-requests.ts'
 import { sharedOnEachEngine, type Answer, type EngineName, type Service } from '../support/service.ts'
 
 const mysqlColumns = `id int primary key, big bigint unsigned, dec_ decimal(30,10), f float, d double, b1 bit(1),
-  b9 bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'), bin varbinary(50), da date,
-  ti time(2), dt datetime(3), ts timestamp(2) null, j json`
+  b9 bit(9), tiny tinyint(1), y year, c char(5), v varchar(200), e enum('a','b,c'), s set('x','y','z'),
+  bin varbinary(50), da date, ti time(2), dt datetime(3), ts timestamp(2) null, j json`
 const sqliteColumns = 'id integer primary key, big bigint, dec_ decimal(12,2), d double, b boolean, v varchar(200), ' +
   'bin blob, da date, dt datetime, j json'
 const positions = 'create table positions (id int primary key, g geometry, tags '
