@@ -5,12 +5,12 @@
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import t from 'tap'
-import { hashToken } from '../../src/access/tokens.ts'
 import { createClient } from '../../src/client/index.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { createRowQuery, type WriteEvent } from '../../src/index.ts'
+import { callerOf, define, optional, param } from '../support/named-requests.ts'
 import { anyEngine } from '../support/rotation.ts'
-import { onEachEngine, type Service } from '../support/service.ts'
+import { onEachEngine } from '../support/service.ts'
 import { shop } from '../support/shop.ts'
 
 const schema = {
@@ -27,56 +27,29 @@ const roles = {
     databases: { shop: { things: {}, customers: {} } }
   }
 }
-const add = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { id: {}, name: { default: null } },
-  body: { verb: 'insert' as const, data: { id: { $param: 'id' }, name: { $param: 'name' } } }
-}
+const asFront = { as: 'front' }
+const [id, ids, name] = ['id', 'ids', 'name'].map(param)
+const add = define('things', { verb: 'insert', data: { id, name } }, {
+  ...asFront, parameters: { name: { default: null } }
+})
 /** Another definition of the same request. */
-const body = { verb: 'insert' as const, data: { id: { $param: 'id' }, name: 'other' } }
-const find = {
-  database: 'shop',
-  table: 'things',
-  as: 'front',
-  parameters: { ids: {} },
-  body: { verb: 'select' as const, columns: ['id', 'name'], filters: { id: { $in: { $param: 'ids' } } }, orderBy: 'id' }
-}
-const both = {
-  database: 'shop',
-  as: 'front',
-  parameters: { id: {} },
-  body: {
-    operations: [
-      { table: 'things', verb: 'insert', data: { id: { $param: 'id' } } },
-      { table: 'things', verb: 'select', columns: ['id'], filters: { id: { $param: 'id' } } }
-    ]
-  }
-}
-const tokens = [{ name: 'website', sha256: hashToken('website'), requests: '*' as const }, {
-  name: 'other', sha256: hashToken('other'), requests: '*' as const
-}]
+const body = { verb: 'insert' as const, data: { id, name: 'other' } }
+const shown = { verb: 'select', columns: ['id', 'name'], orderBy: 'id' }
+const find = define('things', { ...shown, filters: { id: { $in: ids } } }, asFront)
+const both = define(undefined, {
+  operations: [
+    { table: 'things', verb: 'insert', data: { id } },
+    { table: 'things', verb: 'select', columns: ['id'], filters: { id } }
+  ]
+}, asFront)
+const tokens = [callerOf('website'), callerOf('other')]
 /** Configurations have large integers as bigints. */
-const exact = {
-  ...find,
-  parameters: { ids: { default: [9007199254740993n] }, least: { default: 9007199254740993n } },
-  body: { ...find.body, filters: { id: { $in: { $param: 'ids' }, $gte: { $param: 'least' } } } }
-}
+const exact = define('things', { ...shown, filters: { id: { $in: ids, $gte: param('least') } } }, {
+  ...asFront, parameters: { ids: { default: [9007199254740993n] }, least: { default: 9007199254740993n } }
+})
 const requests = { add, find, both, exact }
 
-const post = async (
-  { server }: Pick<Service, 'server'>, name: string, body: unknown,
-  { token = 'website', headers = {} }: { token?: string, headers?: Record<string, string> } = {}
-) => {
-  const response = await server.app.inject({
-    method: 'POST',
-    url: `/api/requests/${name}`,
-    headers: { authorization: `Bearer ${token}`, ...headers },
-    payload: body as object
-  })
-  return { status: response.statusCode, headers: response.headers, json: response.json() }
-}
+const website = { token: 'website' }
 
 await onEachEngine(t, 'beside other features', {
   only: await anyEngine(t),
@@ -84,19 +57,19 @@ await onEachEngine(t, 'beside other features', {
   tokens,
   options: { roles, requests, metrics: true, requestLog: true }
 }, async (t, service) => {
-  const { server, sql, log } = service
+  const { server, sql, log, call } = service
   await t.test('a key makes a call have one effect, for its caller and its request', async (t) => {
     const headers = { 'idempotency-key': 'k1' }
-    t.match((await post(service, 'add', { id: 1 }, { headers })).json, { data: { inserted: 1 } })
-    const again = await post(service, 'add', { id: 1 }, { headers })
+    t.match((await call('add', { id: 1 }, { ...website, headers })).json, { data: { inserted: 1 } })
+    const again = await call('add', { id: 1 }, { ...website, headers })
     t.match(again, { status: 200, json: { data: { inserted: 1 } }, headers: { 'idempotency-replayed': 'true' } })
-    t.match((await post(service, 'add', { id: 2 }, { headers })).json.error, { code: 'IDEMPOTENCY_KEY_REUSED' })
-    t.match((await post(service, 'both', { id: 1 }, { headers })).json.error, { code: 'IDEMPOTENCY_KEY_REUSED' })
-    t.match((await post(service, 'add', { id: 3 }, { headers, token: 'other' })).json, { data: { inserted: 1 } })
-    t.match((await post(service, 'find', { ids: [1] }, { headers })).json.data.count, 1, 'a read ignores it')
+    t.match((await call('add', { id: 2 }, { ...website, headers })).json.error, { code: 'IDEMPOTENCY_KEY_REUSED' })
+    t.match((await call('both', { id: 1 }, { ...website, headers })).json.error, { code: 'IDEMPOTENCY_KEY_REUSED' })
+    t.match((await call('add', { id: 3 }, { token: 'other', headers })).json, { data: { inserted: 1 } })
+    t.match((await call('find', { ids: [1] }, { ...website, headers })).json.data.count, 1, 'a read ignores it')
     const others = { ...requests, add: { ...add, parameters: { id: {} }, body } }
     server.rows.replaceGrants({ tokens, roles, requests: others })
-    const redefined = await post(service, 'add', { id: 1 }, { headers })
+    const redefined = await call('add', { id: 1 }, { ...website, headers })
     t.match(redefined, { json: { data: { inserted: 1 } }, headers: { 'idempotency-replayed': 'true' } })
     server.rows.replaceGrants({ tokens, roles, requests })
     await sql('delete from things')
@@ -104,18 +77,18 @@ await onEachEngine(t, 'beside other features', {
 
   await t.test('the log has the name of the request and no value, and metrics only known names', async (t) => {
     log.splice(0)
-    await post(service, 'find', { ids: [4711] })
-    await post(service, 'nothing', { ids: [4711] })
-    await post(service, 'find', { ids: ['x4711'] })
+    for (const [name, id] of [['find', 4711], ['nothing', 4711], ['find', 'x4711']] as const) {
+      await call(name, { ids: [id] }, website)
+    }
     const lines = log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')
     t.match(lines, [
       { request: 'find', verb: 'select', database: 'shop', table: 'things', token: 'website', status: 200 },
       { status: 404 }, { request: 'find', status: 400 }
     ])
     t.equal(lines[1].request, undefined)
-    await server.app.inject({ url: '/api/requests/find?ids=4711', headers: { authorization: 'Bearer website' } })
-    await server.app.inject({ url: '/api/requests/find?ids=x4711', headers: { authorization: 'Bearer website' } })
-    await server.app.inject({ url: '/api/requests/find?ids=4711' })
+    await call('find?ids=4711', undefined, website)
+    await call('find?ids=x4711', undefined, website)
+    await call('find?ids=4711', undefined, { token: null })
     t.notMatch(log.join(), /4711/)
     const text = await server.rows.registry.metrics()
     t.match(text, /row_query_named_requests_total\{request="find",status="200"\} \d/)
@@ -186,17 +159,10 @@ t.test('the hook for writes gets the name of the request, and the values in plac
     roles,
     requests: {
       ...requests,
-      meta: {
-        ...add,
-        parameters: { id: {}, meta: {}, other: { optional: true } },
-        body: { verb: 'insert', data: { id: { $param: 'id' }, meta: { $param: 'meta' }, name: { $param: 'other' } } }
-      },
-      clear: {
-        database: 'shop',
-        table: 'things',
-        parameters: { ids: {}, name: {} },
-        body: { verb: 'delete', filters: { id: { $in: { $param: 'ids' } }, name: { $ne: { $param: 'name' } } } }
-      }
+      meta: define('things', { verb: 'insert', data: { id, meta: param('meta'), name: param('other') } }, {
+        ...asFront, parameters: { other: optional }
+      }),
+      clear: define('things', { verb: 'delete', filters: { id: { $in: ids }, name: { $ne: name } } })
     },
     onWrite: (write) => { writes.push(write) }
   })
@@ -234,8 +200,13 @@ t.test('requests are replaced together with tokens and roles, all or none; the p
   await app.ready()
   t.teardown(() => app.close())
   const status = async (name: string, target = app): Promise<string> => {
-    const { json } = await post({ server: { app: target } as never }, name, { ids: [1] })
-    return json.error?.code ?? 'done'
+    const answer = await target.inject({
+      method: 'POST',
+      url: `/api/requests/${name}`,
+      headers: { authorization: 'Bearer website' },
+      payload: { ids: [1] }
+    })
+    return answer.json().error?.code ?? 'done'
   }
   t.same([await status('find'), await status('seek')], ['done', 'REQUEST_NOT_FOUND'])
   rows.replaceGrants({ tokens, roles, requests: { seek: find } })
