@@ -33,7 +33,7 @@ export const findNamed = (named: NamedRequests): onRequestHookHandler => (reques
   done()
 }
 
-/** @throws ServiceError, or rejects with it */
+/** The parameters are in the body of a POST, and otherwise in the query string. */
 export function handleNamed (
   request: FastifyRequest,
   reply: FastifyReply,

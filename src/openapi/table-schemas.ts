@@ -13,8 +13,8 @@ import { findPageKey, isPageable } from '../plan/order.ts'
 import type { UpdateOperator } from '../types/column-type.ts'
 import { NOW } from '../types/moment.ts'
 import {
-  anyOf, bare, closedObject, DEFAULT, DEFAULT_FORM, findDefault, hasDefault, joinWords, membersOf, type Names, orNull,
-  plainText, refTo, type Schema, type Schemas, shownSchema, takenSchema
+  anyOf, bare, closedObject, DEFAULT, DEFAULT_FORM, findDefault, hasDefault, joinWords, membersOf, type Names,
+  notLikeOperator, orNull, plainText, refTo, type Schema, type Schemas, shownSchema, takenSchema
 } from './value-schema.ts'
 import { type DocumentLimits, type Subject, type VisibleTable, writableColumns } from './visible.ts'
 
@@ -387,9 +387,6 @@ export function createFilterSchemas (limits: DocumentLimits): FilterSchemas {
   }
 }
 
-/** An object whose keys all begin with `$` is read as operators, not as a JSON value. */
-const LIKE_OPERATORS: Schema = { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' } }
-
 /** `$at`: values inside a JSON column. */
 function pathsSchema ({ maxItems, maxLength }: { readonly maxItems: number, readonly maxLength: number }): Schema {
   const compared = { type: ['string', 'number', 'boolean'] }
@@ -458,7 +455,7 @@ function filterOn ({ type, nullable }: Column, { values: maxItems, pattern: maxL
   if (type.comparison === 'none') return { anyOf: [{ type: 'null' }, conditions] }
   // any JSON value is allowed, which includes objects with operators
   if (type.holdsJson === true) {
-    return { not: { ...LIKE_OPERATORS, not: conditions }, description: 'Any JSON value, or an object of operators.' }
+    return { ...notLikeOperator(conditions), description: 'Any JSON value, or an object of operators.' }
   }
   return {
     anyOf: [

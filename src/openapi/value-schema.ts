@@ -58,9 +58,10 @@ export function plainText (text: string): string {
 }
 
 /**
- * JSON values that look like an operator are only sent in one: `{"$eq": value}`, and in an update `{"$merge": {…}}`.
+ * An object whose keys all begin with `$` is read as operators: a JSON value that looks so is only sent in one,
+ * `{"$eq": value}`, and in an update `{"$merge": {…}}`.
  */
-const notLikeOperator = (...operators: Schema[]): Schema => ({
+export const notLikeOperator = (...operators: Schema[]): Schema => ({
   not: { type: 'object', minProperties: 1, propertyNames: { pattern: '^\\$' }, not: anyOf(operators) }
 })
 const EQUAL = { required: ['$eq'], properties: { $eq: {} }, maxProperties: 1 }
