@@ -9,9 +9,5 @@ export default [
   {
     files: ['src/**', 'plugins/**', 'schemas/**', 'test/**'],
     rules: { '@stylistic/max-len': ['error', { code: 120 }] }
-  },
-  {
-    files: ['test/http/**'],
-    rules: { '@stylistic/max-len': ['error', { code: 120, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true }] }
   }
 ]
