@@ -322,7 +322,7 @@ class Reader {
     if (isList !== Array.isArray(value) && (isList || places.some(({ field }) => field !== undefined))) {
       return this.#refuse(path, isList ? 'must be a list' : 'must not be a list')
     }
-    for (const { field, isData, isKey, operator } of places) {
+    for (const { field, mayBeNull = false, operator } of places) {
       const values = isList ? value as readonly unknown[] : [value]
       if (field === 'after') {
         if (value !== null && !isObject(value)) this.#refuse(path, 'must be null or a position')
@@ -332,7 +332,7 @@ class Reader {
         if (!isWithin) this.#refuse(path, `must be a whole number from ${least} to ${most}`)
       } else if (isNow(value)) {
         requireNow(value, path, { refuse: (...line) => this.#refuse(...line) })
-      } else if (values.includes(null) && (!isData || isKey === true)) {
+      } else if (values.includes(null) && !mayBeNull) {
         this.#refuse(path, 'must not be null, which is only a value of columns of "data", and of "after"')
       } else if (value === '' && isPart(operator)) this.#refuse(path, 'must not be empty')
     }

@@ -22,16 +22,15 @@ export class Parameter extends Placeholder {
   readonly isMember: boolean
   /** An empty text would select every row. */
   readonly isPart: boolean
-  /** Whether null is a value, which it is for columns of `data`. */
   readonly mayBeNull: boolean
 
-  constructor (name: string, { isList = false, isData = false, isKey = false, operator = '' }: Partial<Place>) {
+  constructor (name: string, { isList = false, mayBeNull = false, operator = '' }: Partial<Place>) {
     super()
     this.name = name
     this.isList = isList
     this.isMember = operator === '$has'
     this.isPart = isPart(operator)
-    this.mayBeNull = isData && !isKey
+    this.mayBeNull = mayBeNull
   }
 }
 
@@ -49,6 +48,8 @@ export interface Place {
   readonly isData: boolean
   /** A column of `key` or `onConflict.key`. */
   readonly isKey?: boolean
+  /** Whether null is a value: for columns of `data`, but not those of `key`, by which an update finds its row. */
+  readonly mayBeNull?: boolean
 }
 
 /** What finds the places: adds them, and a line for each mistake. */
@@ -357,13 +358,17 @@ export function readBody (body: Fields, path: Path, finder: Finder & { readonly 
   readFields(others, path, within)
   for (const [field, value] of Object.entries(others)) body[field] = value
   refuseWithin({ verb, key, onConflict, orderBy }, path, finder)
-  const keys = [key, isObject(onConflict) ? onConflict['key'] : undefined].filter(Array.isArray).flat()
+  const found = Array.isArray(key) ? key : []
+  const upserted = isObject(onConflict) && Array.isArray(onConflict['key']) ? onConflict['key'] : []
   const readRow = (row: unknown, rowPath: Path): void => {
     if (!isFields(row)) return refuseWithin(row, rowPath, finder)
     for (const column of Object.keys(row)) {
-      const isKey = keys.includes(column)
+      const isFound = found.includes(column)
+      const isKey = isFound || upserted.includes(column)
       requireNow(row[column], [...rowPath, column], within)
-      take(row, column, [...rowPath, column], { ...within, mayLack: !isKey }, { column, isData: true, isKey })
+      take(row, column, [...rowPath, column], { ...within, mayLack: !isKey }, {
+        column, isData: true, isKey, mayBeNull: !isFound
+      })
     }
   }
   if (Array.isArray(data)) data.forEach((row, index) => readRow(row, [...path, 'data', index]))

@@ -88,7 +88,7 @@ function describeParameter (
     }
     if (column === undefined) return place.operator === '$match' ? { type: 'string', minLength: 1 } : {}
     const schema = place.operator === '$has' ? { type: 'string' } : anyOf(unionOf(column.type.schema).map(bare))
-    return place.isData && place.isKey !== true && column.nullable ? orNull(schema) : schema
+    return place.mayBeNull === true && column.nullable ? orNull(schema) : schema
   }
   const schema = isList ? { type: 'array', items: schemaOf() } : schemaOf()
   return {

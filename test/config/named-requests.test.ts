@@ -327,7 +327,9 @@ t.test('what a parameter says of itself', async (t) => {
     ]
   ]
   for (const [body, parameter, line] of cases) t.same(inBody(body, parameter), [line], JSON.stringify(parameter))
-  t.same(inBody({ verb: 'insert', data: { id: x } }, { default: null }), [])
+  for (const rest of [{}, { onConflict: { key: ['id'] } }]) {
+    t.same(inBody({ verb: 'insert', data: { id: x }, ...rest }, { default: null }), [])
+  }
   t.same(inBody(filters, { default: { $now: { days: -1 } } }), [])
 })
 

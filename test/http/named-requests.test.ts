@@ -15,7 +15,8 @@ const front = {
       customers: { columns: { select: ['id', 'email', 'name', 'status', 'credit', 'note', 'created_at', 'login'] } },
       orders: { rows: { customer_id: { $claim: '/customer' } } },
       products: {},
-      settings: {}
+      settings: {},
+      codes: {}
     }
   }
 }
@@ -93,13 +94,20 @@ const requests = {
   put_level: asFront('settings', {
     verb: 'insert', data: { id, ...level, note: 'new' }, onConflict: { key: ['id'] }, ...shown
   }, levels),
+  put_customer: asFront('customers', {
+    verb: 'insert', data: { email: param('email'), name: 'x' }, onConflict: { key: ['email'] }
+  }),
+  put_code: asFront('codes', { verb: 'insert', data: { code: param('code') }, onConflict: { key: ['code'] } }),
   put_listed: asFront('settings', {
     verb: 'insert', data: { id, ...level, note: 'new' }, onConflict: { key: ['id'], set: ['level'] }, ...shown
   }, levels)
 }
 
 const on = sharedOnEachEngine(t, {
-  schema: shop,
+  schema: {
+    mysql: [...shop.mysql, 'create table codes (id int auto_increment primary key, code varchar(9) null unique)'],
+    sqlite: [...shop.sqlite, 'create table codes (id integer primary key, code varchar(9) null unique)']
+  },
   tokens: [
     callerOf('website', '*', { customer: 1 }),
     callerOf('one', ['add_product']),
@@ -173,6 +181,14 @@ await on('a column whose optional parameter is left out is as if it were not in 
     await sql("insert into settings (id, level, note) values (1, 5, 'old')")
     t.same((await call(name, given, website)).json.data?.rows, rows, `${name}, ${why}`)
   }
+})
+
+await on('null as a column of onConflict.key is SQL\'s NULL, as in the body', async (t, { call, sql }) => {
+  for (const code of ['A', null, null, 'A']) await call('put_code', { code }, website)
+  t.same(await sql('select code from codes order by code'), [{ code: null }, { code: null }, { code: 'A' }])
+  t.match((await call('put_customer', { email: null }, website)).json.error, {
+    code: 'NOT_NULL_VIOLATION', details: [{ path: '/email' }]
+  })
 })
 
 await on('an error leads into the parameters and names no column', async (t, { call }) => {

@@ -90,11 +90,11 @@ const FORMS = ['$column', '$now', '$ref']
 
 /** What a call gives for the value in the body; undefined for those that section 20 judges otherwise. */
 function givenFor (
-  value: unknown, { isList, isData, isKey, field, operator }: Place, path: Path
+  value: unknown, { isList, isData, mayBeNull = false, field, operator }: Place, path: Path
 ): { readonly value: unknown } | undefined {
   if (isList) return (value as unknown[]).every((each) => each !== null && !isTree(each)) ? { value } : undefined
   if (field === 'after') return { value }
-  if (value === null) return isData && isKey !== true ? { value } : undefined
+  if (value === null) return mayBeNull ? { value } : undefined
   if (value === '' && ['$startsWith', '$contains'].includes(operator as string)) return undefined
   if (!isTree(value)) return { value }
   if (!isData) {

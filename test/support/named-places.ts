@@ -152,7 +152,7 @@ const places = ([
   name,
   column,
   body,
-  isData: bodies === ofData || ['operations insert', 'operations change'].includes(name),
+  isData: bodies === ofData || ['conflict', 'operations insert', 'operations change'].includes(name),
   isField: bodies === ofPages,
   isList: name === '$in' || name === '$nin',
   isRead: !/"(?:insert|update|delete)"/.test(JSON.stringify(body('', column)))
