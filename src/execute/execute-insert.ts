@@ -99,9 +99,10 @@ export async function runInsert (insertRun: InsertRun): Promise<Result> {
 function resultOf (plan: InsertPlan, counts: RowCounts, runner: Runner): Result | Promise<Result> {
   const { inserted, updated } = counts
   const result = { rows: 0, changed: inserted + updated, counts }
-  const { table, rows, isList } = plan
-  if (!isUpsert(plan)) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
-  return isList ? { ...result, id: 'null' } : upsertedId(plan, counts, runner).then((id) => ({ ...result, id }))
+  const { table, rows, isList, conflict } = plan
+  if (conflict === undefined) return { ...result, id: newId(table, rows[0] as PlannedRow, counts) }
+  if (isList) return { ...result, id: 'null' }
+  return upsertedId({ ...plan, conflict }, counts, runner).then((id) => ({ ...result, id }))
 }
 
 /**

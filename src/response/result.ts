@@ -2,7 +2,7 @@ import type { Column } from '../catalog/catalog.ts'
 import type { StatementResult } from '../dialects/dialect.ts'
 import type { WriteOptions } from '../plan/plan.ts'
 import { writesHidden } from '../plan/rule.ts'
-import { changedColumns, type RowBatch } from '../sql/compile-insert.ts'
+import { type BatchConflict, changedColumns, type RowBatch } from '../sql/compile-insert.ts'
 import type { Value } from '../types/column-type.ts'
 import { ENVELOPE, type ResponseSink } from './response-sink.ts'
 
@@ -31,21 +31,22 @@ export interface RowCounts extends Pick<StatementResult, 'existingId' | 'untouch
  * row.
  */
 export function countsOf (batch: RowBatch, result: StatementResult): RowCounts {
-  const { conflict, rows } = batch
+  const { table, conflict, rows } = batch
   const { changed, insertId, untouched, existingId } = result
   // MySQL's are read from the text of its reply
   const duplicates = conflict === undefined ? undefined : result.duplicates
   const updated = conflict === undefined ? 0 : duplicates ?? Number(changed > 1)
   const inserted = duplicates === undefined && updated === 1 ? 0 : changed - 2 * updated
   const counts = { inserted, updated, unchanged: rows.length - inserted - updated, insertId, untouched, existingId }
-  return hideUnchanged(batch, counts)
+  return conflict === undefined ? counts : hideUnchanged({ table, conflict }, counts)
 }
 
 /** Counts unchanged rows as updated if a column is written that the grant does not see. */
-export function hideUnchanged ({ table, conflict }: RowBatch, counts: RowCounts): RowCounts {
-  if (conflict === undefined || table.granted === undefined || !writesHidden(table, changedColumns(conflict))) {
-    return counts
-  }
+export function hideUnchanged (
+  { table, conflict }: Pick<RowBatch, 'table'> & { readonly conflict: BatchConflict },
+  counts: RowCounts
+): RowCounts {
+  if (table.granted === undefined || !writesHidden(table, changedColumns(conflict))) return counts
   return { ...counts, updated: counts.updated + counts.unchanged, unchanged: 0 }
 }
 

@@ -38,7 +38,8 @@ export function createSink (plan: Plan, budget: MemoryBudget, maxBytes: number):
  */
 export function executePlan (execution: Execution, options: ReadOptions): Promise<Result> {
   const { plan, database, sink, record } = execution
-  if (plan.inTransaction === true || (plan.verb === 'insert' && mayNeedSeveral(plan))) {
+  // one plain row has no decision, and one statement
+  if (plan.inTransaction === true || (plan.verb === 'insert' && plan.decisions.size > 0 && mayNeedSeveral(plan))) {
     return transact(execution, options)
   }
   const runner = Runner.alone(database, options)
