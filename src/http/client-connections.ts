@@ -70,8 +70,15 @@ const toIPv4 = (groups: readonly number[]): string => groups.flatMap((group) => 
 /** So many waiting requests pause a connection. Requests that have been read are not counted. */
 const MAX_WAITING = 16
 
+/**
+ * So many requests may wait on all connections; a connection on which more than MAX_WAITING wait is then closed. Node
+ * reads all requests of a chunk, which may be two thousand, and each takes 3.5 kB, for a request of 27 bytes.
+ */
+const MAX_WAITING_IN_ALL = 10_000
+
 interface Waiting { count: number }
 const waitingOn = new WeakMap<Socket, Waiting>()
+let waitingInAll = 0
 
 /**
  * Delays a request until the previous response has been sent, and to another turn of the event loop. Otherwise a client
@@ -82,9 +89,15 @@ const waitingOn = new WeakMap<Socket, Waiting>()
 function waitForPreviousResponse ({ socket }: IncomingMessage, response: ServerResponse, done: () => void): void {
   if (response.socket !== null) return done()
   const waiting = getOrCreate(waitingOn, socket, () => createWaiting(socket))
-  if (++waiting.count > MAX_WAITING) socket.pause()
+  waiting.count++
+  waitingInAll++
+  if (waiting.count > MAX_WAITING) {
+    if (waitingInAll > MAX_WAITING_IN_ALL) socket.destroy()
+    else socket.pause()
+  }
   response.once('socket', () => {
-    if (--waiting.count === MAX_WAITING) socket.resume()
+    forget(waiting, 1)
+    if (waiting.count === MAX_WAITING) socket.resume()
     setImmediate(done)
   })
 }
@@ -93,7 +106,14 @@ function createWaiting (socket: Socket): Waiting {
   const waiting = { count: 0 }
   // Node resumes the socket when it reads the body of the next request
   socket.on('resume', () => { if (waiting.count > MAX_WAITING) socket.pause() })
+  socket.once('close', () => forget(waiting, waiting.count))
   return waiting
+}
+
+function forget (waiting: Waiting, count: number): void {
+  const forgotten = Math.min(count, waiting.count)
+  waiting.count -= forgotten
+  waitingInAll -= forgotten
 }
 
 // Handles requests to change the protocol of their connection, such as to WebSocket or HTTP/2 (RFC 9110, section 7.8),

@@ -45,6 +45,25 @@ for (const path of ['/api/shop/a', '/other', '/health/live']) {
   })
 }
 
+t.test('a connection is closed whose requests wait if too many wait on all connections', async (t) => {
+  const { connectTo } = await open(t)
+  const request = 'GET / HTTP/1.1\r\nHost: many\r\n\r\n'
+  const answersOf = async (socket: Socket, count: number): Promise<number> => {
+    const answers = readAnswers(socket)
+    socket.write(request.repeat(count - 1) + request.replace('Host', 'Connection: close\r\nHost'))
+    return (await answers).length
+  }
+  const sockets = await Promise.all(Array.from({ length: 20 }, connectTo))
+  const few = await connectTo()
+  const [ofFew, ...counts] = await Promise.all([
+    answersOf(few, 10), ...sockets.map((socket) => answersOf(socket, MANY))
+  ])
+  t.equal(ofFew, 10, 'others are answered')
+  const whole = counts.filter((count) => count === MANY).length
+  t.ok(whole >= 9 && whole < 20, `${whole} are answered in whole`)
+  t.equal(await answersOf(await connectTo(), MANY), MANY, 'and afterwards all are')
+})
+
 const halt = (milliseconds: number): void => {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds)
 }
