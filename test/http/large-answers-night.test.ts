@@ -99,33 +99,40 @@ await onEachEngine(t, 'a client that receives its answer too slowly is disconnec
   t.ok(socket.bytesRead < ROWS * MEGABYTE / 2, `${socket.bytesRead} bytes were read`)
 })
 
-t.test('the memory of the process stays within its own use and the ' +
+/** What a connection whose client does not read takes besides its answer, in megabytes. */
+const OF_CONNECTION = 64 / 1024
+
+for (const [connections, requests] of [[20, 20], [500, 4]] as const) {
+  t.test(`the memory of the process stays within its own use, that of ${connections} connections and the ` +
   'memory for answers', { skip: process.platform === 'linux' ? false : 'needs /proc' }, async (t) => {
-  const cwd = t.testdir({
-    'row-query.json': JSON.stringify({
-      databases: { shop: { url: 'sqlite:shop.db' } }, limits: { answerMemory: 32 * MEGABYTE }
+    const cwd = t.testdir({
+      'row-query.json': JSON.stringify({
+        databases: { shop: { url: 'sqlite:shop.db' } }, limits: { answerMemory: 32 * MEGABYTE }
+      })
     })
+    const database = new DatabaseSync(join(cwd, 'shop.db'))
+    database.exec(wide.sqlite[0] as string)
+    database.exec(fill(20) + text.sqlite)
+    database.close()
+    const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
+    const read = (name: string): number => Number(
+      new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]
+    ) / 1024
+    const before = read('VmRSS')
+    const { port } = new URL(server.address)
+    const sockets = await Promise.all(Array.from({ length: connections }, async () => {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => {}).pause()
+      await once(socket, 'connect')
+      socket.write(Buffer.concat(Array.from({ length: requests }, () => ask(false))))
+      return socket
+    }))
+    await sleep(5000)
+    const grown = read('VmHWM') - before
+    const most = 32 + 256 + connections * OF_CONNECTION
+    t.ok(grown < most, `${grown} MB more for ${connections * requests} answers of 10 MB that nobody reads`)
+    for (const socket of sockets) socket.destroy()
   })
-  const database = new DatabaseSync(join(cwd, 'shop.db'))
-  database.exec(wide.sqlite[0] as string)
-  database.exec(fill(20) + text.sqlite)
-  database.close()
-  const server = await serveRowQuery(t, { cwd, env: { ROW_QUERY_CONFIG: 'row-query.json', API_TOKEN: TOKEN } })
-  const read = (name: string): number =>
-    Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) / 1024
-  const before = read('VmRSS')
-  const { port } = new URL(server.address)
-  const sockets = await Promise.all(Array.from({ length: 20 }, async () => {
-    const socket = connect(Number(port), '127.0.0.1').on('error', () => {}).pause()
-    await once(socket, 'connect')
-    socket.write(Buffer.concat(Array.from({ length: 20 }, () => ask(false))))
-    return socket
-  }))
-  await sleep(5000)
-  const grown = read('VmHWM') - before
-  t.ok(grown < 32 + 256, `${grown} MB more for 400 answers of 10 MB that nobody reads`)
-  for (const socket of sockets) socket.destroy()
-})
+}
 
 const NAME = 'a name that makes a row as long as many rows are, and is the same in each of them '
 const createMillion = (name: string): string =>
