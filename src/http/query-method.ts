@@ -10,9 +10,12 @@ import type { OperationsBody } from '../../schemas/body.ts'
 import { at, invalidBody, type Path, type ServiceError } from '../errors.ts'
 import { isObject } from '../json/exact-json.ts'
 
-export const createTag = (content: string | Uint8Array): string => `"${hash('sha256', content, 'base64url')}"`
+/** 128 bits of the SHA-256 in hex: no two contents have the same tag by chance or by intent. */
+const toTagOf = (hex: string): string => `"${hex.slice(0, 32)}"`
+
+export const createTag = (content: string | Uint8Array): string => toTagOf(hash('sha256', content, 'hex'))
 /** The same for content that was hashed in pieces. */
-export const toTag = (sha256: Hash): string => `"${sha256.digest('base64url')}"`
+export const toTag = (sha256: Hash): string => toTagOf(sha256.digest('hex'))
 
 /** RFC 9110, section 13.1.2. */
 export function isNotModified (tag: string, ifNoneMatch = ''): boolean {

@@ -97,7 +97,7 @@ await test('the tag of an answer to QUERY is weak if a hook has encoded the answ
       body: '{"columns":["sku"]}', method: 'QUERY', headers
     })
     const tag = String((await query()).headers['etag'])
-    t.match(tag, /^"[\w-]{43}"$/, place)
+    t.match(tag, /^"[0-9a-f]{32}"$/, place)
     for (const headers of [{ 'accept-encoding': 'gzip' }, { 'accept-encoding': 'gzip', 'x-stream': '1' }]) {
       const { headers: { etag, 'content-encoding': encoding }, statusCode } = await query(headers)
       t.same([statusCode, etag], [200, encoding === undefined ? tag : `W/${tag}`], place)

@@ -20,7 +20,7 @@ const query = ({ post }: Service, body: unknown, headers: Record<string, string>
 const operate = (service: Service, body: unknown, headers: Record<string, string> = {}) =>
   service.operate(body, { method: QUERY, headers })
 
-const tagOf = (text: string): string => `"${createHash('sha256').update(text).digest('base64url')}"`
+const tagOf = (text: string): string => `"${createHash('sha256').update(text).digest('hex').slice(0, 32)}"`
 const tagged = (text: string) => ({
   etag: tagOf(text),
   'cache-control': 'private, no-cache',

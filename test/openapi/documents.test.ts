@@ -103,7 +103,7 @@ await onEachEngine(t, 'a document is created once, and not sent again to a ' +
   'client that has it', { schema: shop, tokens }, async (t, { server, sql, engine }) => {
   for (const path of PATHS) {
     const { headers: { etag }, text } = await get(server, path)
-    t.match(etag, /^"[\w-]{43}"$/)
+    t.match(etag, /^"[0-9a-f]{32}"$/)
     t.match(await get(server, path), {
       text, headers: { etag, vary: 'Authorization', 'cache-control': 'private, no-cache' }
     })
