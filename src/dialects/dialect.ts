@@ -66,13 +66,16 @@ export interface StatementResult {
   readonly rows: number
   /** Rows inserted, updated or deleted. An upsert counts an updated row twice. */
   readonly changed: number
-  /** SQLite: the id of the row that an upsert has found; null if the statement does not report it. */
+  /**
+   * SQLite: the id of the last row that an upsert has found; null if the statement names no id, undefined if no row was
+   * found.
+   */
   readonly existingId?: DriverValue | null | undefined
   /** Rows that an update selected, changed or not. Undefined on SQLite. */
   readonly matched?: number | undefined
   /** Updated rows, for an upsert of several. */
   readonly duplicates?: number | undefined
-  /** SQLite, for an upsert: the indexes of those that were neither inserted nor updated. */
+  /** SQLite, of each upsert: the indexes of the rows that were neither inserted nor updated. */
   readonly untouched?: readonly number[] | undefined
   /**
    * For an insert: the number that the database gave to the row, as digits; any number if it gave none. Undefined if a

@@ -13,7 +13,7 @@ import { TRAITS } from '../catalog/traits.ts'
 import { refusesRow, uniqueViolationOf } from '../dialects/dialect.ts'
 import type { ServiceError } from '../errors.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { knownKey } from '../plan/insert-key.ts'
+import { knownKey, whyNumbersApart } from '../plan/insert-key.ts'
 import {
   type Assignment, type Condition, type InsertPlan, isUpsert, type PlannedRow, type Returned
 } from '../plan/plan.ts'
@@ -23,7 +23,7 @@ import type { ResponseSink } from '../response/response-sink.ts'
 import {
   addCounts, countsOf, hideUnchanged, numberOf, type Result, type RowCounts, type RowOutcome
 } from '../response/result.ts'
-import { type BatchConflict, type RowBatch, toBatch, toParts } from '../sql/compile-insert.ts'
+import { type BatchConflict, type RowBatch, toBatch } from '../sql/compile-insert.ts'
 import { compileNumber } from '../sql/statement-cache.ts'
 import { hasMoment, type Parameter, type Value } from '../types/column-type.ts'
 import { TO_DEFAULT } from '../types/update-operators.ts'
@@ -54,7 +54,7 @@ async function bindRows (plan: InsertPlan, runner: Runner): Promise<PlannedRow[]
 /** One statement is not certain to do what one for each row would, or further statements follow it. */
 export function mayNeedSeveral (plan: InsertPlan): boolean {
   const { table, rows, isList } = plan
-  if (whyOneByOne(plan, rows) !== undefined || toParts(plan).length > 1) return true
+  if (whyOneByOne(plan, rows) !== undefined || whyNumbersApart(plan) !== undefined) return true
   if (!isUpsert(plan)) return false
   return (!isList && selectsId(plan)) || (plan.conflict.condition !== undefined && leavesOutside(table))
 }
@@ -84,6 +84,15 @@ interface InsertRun {
   readonly plan: InsertPlan
   readonly runner: Runner
   readonly onBatch?: ((batch: RowBatch, counts: RowCounts) => Promise<void>) | undefined
+}
+
+function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
+  const { rows } = plan
+  switch (whyNumbersApart(plan)?.rows) {
+    case undefined: return [rows]
+    case 'first': return [rows.slice(0, 1), rows.slice(1)]
+    case 'all': return rows.map((row) => [row])
+  }
 }
 
 /** @throws ServiceError, which names the row that was refused and must undo the transaction */
@@ -214,7 +223,8 @@ async function changeOrInsert (batch: UpsertBatch, runner: Runner): Promise<RowC
   const { conflict, ...plain } = batch
   const sameKey = conditionOf(conflict.key, batch.rows[0] as PlannedRow)
   const condition = sameKey && conflict.condition ? combine('and', [sameKey, conflict.condition]) : sameKey
-  // without a lock, because locking a row that does not exist prevents others from inserting theirs
+  // without a lock, which the servers add at SERIALIZABLE only, because locking a row that does not exist prevents
+  // others from inserting theirs; what it reads may be older, but the statements after it write current rows
   const isThere = condition !== undefined && await runner.exists(batch.table, condition)
   const changed = isThere ? await changeRow(batch, runner, condition) : undefined
   if (changed !== undefined) return changed
@@ -277,7 +287,9 @@ function assignmentsOf ({ rows, conflict: { written, assignments } }: UpsertBatc
 async function writeBatch ({ runner, onBatch }: InsertRun, batch: RowBatch, isThere = false): Promise<RowCounts> {
   const result = await runner.insert(batch)
   const counts = countsOf(batch, isThere && result.changed === 1 ? { ...result, changed: 0 } : result)
-  if (batch.conflict?.condition !== undefined) await refuseOutside(batch as UpsertBatch, counts, runner)
+  if (batch.conflict?.condition !== undefined && leavesOutside(batch.table)) {
+    await refuseOutside(batch as UpsertBatch, counts, runner)
+  }
   if (onBatch !== undefined) await onBatch(batch, counts)
   return counts
 }
@@ -291,10 +303,11 @@ const leavesOutside = (table: Table): boolean => traitsOf(table).namesKey
  */
 async function refuseOutside (
   { table, rows, conflict: { key, condition } }: UpsertBatch,
-  { untouched = [] }: RowCounts,
+  { untouched }: RowCounts,
   runner: Runner
 ): Promise<void> {
-  for (const row of untouched) {
+  // never undefined: without them, the rules of the grant would not be tested
+  for (const row of untouched as readonly number[]) {
     const sameKey = conditionOf(key, rows[row] as PlannedRow)
     if (sameKey === undefined || !await runner.exists(table, sameKey)) continue
     if (await runner.exists(table, combine('and', [sameKey, condition as Condition]))) continue

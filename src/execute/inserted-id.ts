@@ -38,7 +38,10 @@ function toUpserted ({ table, rows, conflict }: UpsertPlan, counts: RowCounts): 
   return identity && { table, identity, row, conflict, counts }
 }
 
-/** Of the only row of an upsert: the first of these that is known. */
+/**
+ * Of the only row of an upsert: the first of these that is known. With AUTO_INCREMENT on MySQL and MariaDB, that is
+ * ordinarily the number that the statement reports; on SQLite, the key if it is the id, and otherwise a select.
+ */
 export async function upsertedId (plan: UpsertPlan, counts: RowCounts, runner: Runner): Promise<string> {
   const upserted = toUpserted(plan, counts)
   if (upserted === undefined) return 'null'

@@ -86,6 +86,34 @@ export function knownKey (
   return value === null || isFoundByNumber === true || isRenumbered ? null : storedKey(column, value)
 }
 
+/** Which rows of a list have a statement of their own, so that their numbers are known, and why. */
+export interface RowsApart {
+  readonly rows: 'all' | 'first'
+  readonly why: string
+}
+
+/**
+ * Undefined if one statement for all rows tells the numbers that the response needs: with `returning` that of each row,
+ * and otherwise that of the first. Rows that one statement numbers have consecutive numbers, unless some of them
+ * already have a number, exist, or are numbered by a trigger; a trigger of SQLite may insert rows in between.
+ */
+export function whyNumbersApart (plan: InsertPlan): RowsApart | undefined {
+  const { table, rows, conflict, key } = plan
+  if (rows.length === 1) return undefined
+  const { fillsNew, takesNumbers } = factsOf(table)
+  const numberColumn = key?.find(({ autoIncrement }) => autoIncrement)
+  if (numberColumn === undefined) {
+    return conflict === undefined && table.identity?.autoIncrement === true && fillsNew
+      ? { rows: 'first', why: 'a trigger may number it, and then the server reports the number of another row' }
+      : undefined
+  }
+  const unknown = rows.filter((row) => knownKey(plan, row, numberColumn) === null)
+  const isConsecutive = unknown.length === rows.length && conflict === undefined && !fillsNew && !takesNumbers
+  return unknown.length === 0 || isConsecutive
+    ? undefined
+    : { rows: 'all', why: 'the rows are found by numbers that may not be consecutive' }
+}
+
 // Two requests that write the same rows in different orders end in a deadlock; in the same order, one waits for the
 // other.
 

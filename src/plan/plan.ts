@@ -368,9 +368,9 @@ export const isUpsert = (plan: InsertPlan): plan is UpsertPlan => plan.conflict 
 /** The way in which a row is written, and the reason for it. */
 export interface ReasonedWay {
   /**
-   * `insert`: the row is new. `guarded`: by the statement of an upsert, which fails if it would change a row with
-   * another named key. `look-up`: the row that exists is found by the named key and updated; otherwise it is inserted.
-   * `insert-first`: by the statement of an upsert if an insert fails.
+   * `insert`: the row is new. `guarded`: by the statement of an upsert, which changes no row with another named key:
+   * SQLite's names that key, and that of MySQL and MariaDB fails. `look-up`: the row that exists is found by the named
+   * key and updated; otherwise it is inserted. `insert-first`: by the statement of an upsert if an insert fails.
    */
   readonly way: 'insert' | 'guarded' | 'look-up' | 'insert-first'
   readonly why: string

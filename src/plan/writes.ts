@@ -91,8 +91,9 @@ export function knownDefault (column: Column): Parameter | undefined {
 }
 
 // How rows of an insert are written. A row is inserted if it is new, or written by the guarded statement of an upsert,
-// which fails if it would change a row that has not the same named key (src/sql/compile-insert.ts). Where that
-// statement would do more than requested, or its counts would be wrong, the row is looked up by its key.
+// which changes no row that has another named key (src/sql/compile-insert.ts): SQLite's names that key, and that of
+// MySQL and MariaDB fails. Where it would do more than requested, or its counts would be wrong, the row is looked up by
+// its key.
 
 /** What decisions depend on: the values of the rows are not among it. */
 type Form = Pick<InsertPlan, 'table' | 'conflict' | 'afterWrite' | 'outcomes'>
@@ -159,8 +160,9 @@ interface UpsertForm extends Upsert, Pick<WriteDecision, 'columns' | 'written' |
 }
 
 /**
- * The first that applies decides; without one, the statement is guarded (`decideWay`). The first two say that nothing
- * must be guarded. All others look the row up: their order decides only which reason is told.
+ * The first that applies decides; without one, the statement is guarded (`decideWay`). The first two need no condition
+ * for that: a row that the database numbers is new, and SQLite's statement names its key. All others look the row up:
+ * their order decides only which reason is told.
  */
 export const UPSERT_RULES: ReadonlyArray<ReasonedWay & { readonly applies: (form: UpsertForm) => boolean }> = [
   {

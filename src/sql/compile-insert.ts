@@ -11,7 +11,6 @@ import { type Engine, TRAITS } from '../catalog/traits.ts'
 import { getOrCreate } from '../bounded-map.ts'
 import { findDefaulted } from '../plan/assignments.ts'
 import { combine } from '../plan/filters/scope.ts'
-import { knownKey } from '../plan/insert-key.ts'
 import type { Assignment, Condition, InsertPlan, PlannedRow } from '../plan/plan.ts'
 import { updateTimesOf } from '../plan/rule.ts'
 import { decisionsOf, factsOf, knownDefault, writtenColumns } from '../plan/writes.ts'
@@ -92,26 +91,6 @@ export function toBatch (plan: InsertPlan, rows: readonly PlannedRow[]): RowBatc
         : condition
     }
   }
-}
-
-/**
- * The number of each row is known if the response has it (`returning`), and otherwise the number of the first row. Rows
- * that one statement numbers have consecutive numbers, unless some of them already have a number, exist, or are
- * numbered by a trigger; a trigger of SQLite may insert rows in between.
- */
-export function toParts (plan: InsertPlan): ReadonlyArray<readonly PlannedRow[]> {
-  const { table, rows, conflict, key } = plan
-  if (rows.length === 1) return [rows]
-  const numbersByTrigger = factsOf(table).fillsNew
-  const numberColumn = key?.find(({ autoIncrement }) => autoIncrement)
-  if (numberColumn === undefined) {
-    const isFirstAlone = conflict === undefined && table.identity?.autoIncrement === true && numbersByTrigger
-    return isFirstAlone ? [rows.slice(0, 1), rows.slice(1)] : [rows]
-  }
-  const unknown = rows.filter((row) => knownKey(plan, row, numberColumn) === null)
-  const isConsecutive = unknown.length === rows.length && conflict === undefined && !numbersByTrigger &&
-    !factsOf(table).takesNumbers
-  return unknown.length === 0 || isConsecutive ? [rows] : rows.map((row) => [row])
 }
 
 /** The largest `auto_increment_increment`, by at most which the last number is less than the largest of its type. */

@@ -3,6 +3,7 @@
  * between.
  */
 import t from 'tap'
+import type { GrantOptions } from '../../src/index.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
 import { load, NDJSON } from '../support/load.ts'
 import { errorPacket, type Proxy, resultPackets } from '../support/recorder.ts'
@@ -28,6 +29,8 @@ const schema = (engine: EngineName): string[] => [
     set new.level = ${levelIn(engine)}; insert into notes (level) values (new.level); end`),
   `create trigger noted_delete before delete on items for each row
     insert into notes (level) values (${levelIn(engine)})`,
+  'create table looked_up (id int not null primary key, n int null default 3)',
+  'insert into looked_up values (1, 1), (2, 2)',
   "insert into items (sku) values ('a'), ('b'), ('c'), ('d')",
   "insert into tags values (1, 'x'), (2, 'x')"
 ]
@@ -110,6 +113,28 @@ await testOne('each write runs at its level, whatever the connection was used fo
   t.same(await levelsOf(service, ({ operate }) => operate({
     isolation: 'serializable', operations: [{ table: 'items', verb: 'update', filters: { id: 1 }, data: inc }]
   })), ['SERIALIZABLE'])
+})
+
+const grant: GrantOptions = { permissions: ['select', 'insert', 'update'] }
+/** NULL for a column with another default is looked up. */
+const lookUp = (id: number) => ({
+  table: 'looked_up', body: { verb: 'insert', data: { id, n: null }, onConflict: { key: ['id'] } } as const, grant
+})
+
+await testOne('a look-up in an older snapshot is of no consequence, because what follows it reads ' +
+  'current rows', async (t, service) => {
+  const { server: { rows }, sql } = service
+  await rows.transaction('shop', async (tx) => {
+    await tx.execute({ table: 'looked_up', body: { verb: 'select', columns: ['id'] }, grant })
+    await sql('delete from looked_up where id = 2')
+    await sql('insert into looked_up values (7, 7)')
+    t.match(await tx.execute(lookUp(2)), { inserted: 1, updated: 0 }, 'one that others have deleted since')
+    t.match(await tx.execute(lookUp(7)), { inserted: 0, updated: 1 }, 'one that others have inserted since')
+  })
+  t.same(await sql('select id, n from looked_up order by id'), [
+    { id: 1, n: 1 }, { id: 2, n: null }, { id: 7, n: null }
+  ])
+  await sql('delete from looked_up where id = 7')
 })
 
 await testOne('an attempt after a deadlock runs at its level, although a trigger ' +

@@ -46,7 +46,7 @@ export async function sentBy ({
     sent.push(statement)
     const { verb, table: { uniqueKeys } } = statement
     if (verb !== 'select' && left-- > 0) throw uniqueViolationOf(uniqueKeys.at(-1))
-    if (sink === undefined) return { rows: 0, changed: 1, matched: 1, insertId: '1' }
+    if (sink === undefined) return { rows: 0, changed: 1, matched: 1, insertId: '1', untouched: [] }
     sink.begin(statement.columns)
     const isCount = statement.columns[0]?.name === 'count'
     for (let row = 0; row < (isCount ? 1 : finds); row++) {

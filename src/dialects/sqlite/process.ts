@@ -183,8 +183,8 @@ class Connection {
     return {
       changes,
       duplicates,
+      untouched,
       ...(insertId !== undefined && { insertId }),
-      ...(untouched.length > 0 && { untouched }),
       ...(this.#existingId !== undefined && { existingId: this.#existingId })
     }
   }

@@ -91,9 +91,9 @@ export interface Reply {
   readonly changes?: number
   /** Rows of a list that were updated. */
   readonly duplicates?: number
-  /** The id of the row that the last statement has found; null if it does not report that. */
+  /** The id of the row that the last statement has found; null if it does not name an id. */
   readonly existingId?: DriverValue | null
-  /** The indexes in a list of rows neither inserted nor updated. */
+  /** Of each list: the indexes of rows neither inserted nor updated. */
   readonly untouched?: readonly number[]
   /** The rowid of the last insert, as digits; for a list, the rowid of its first row, if it was inserted. */
   readonly insertId?: string

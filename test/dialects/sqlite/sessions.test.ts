@@ -57,6 +57,20 @@ t.test('a session keeps nothing of the work that it has watched', async (t) => {
   await t.rejects(session.unlessLost(sleep(10_000, undefined, { ref: false })), { code: 'DATABASE_UNAVAILABLE' })
 })
 
+t.test('the reply for a list names the rows that were left as they are, also if there are none: an upsert tests ' +
+  'the rules of a grant by them', async (t) => {
+  const session = await Session.open(createFile(t))
+  t.teardown(() => session.close())
+  await session.ask({ kind: 'script', sql: 'create table items (id integer primary key, n int)' })
+  const sql = 'insert into items (id, n) values (?, ?) on conflict (id) do update set n = excluded.n ' +
+    'where row_query_exists(items.id) and items.n < 5'
+  const upsert = async (...rows: number[][]) => (await session.ask({
+    kind: 'run', sql, parameters: rows.flat(), begin: false, rows: { count: rows.length, cells: 2, isIdle: false }
+  })).untouched
+  t.same(await upsert([1, 7], [2, 1]), [])
+  t.same(await upsert([2, 2], [1, 8], [2, 3]), [1])
+})
+
 t.test('no process remains if the file cannot be opened', async (t) => {
   await t.rejects(Session.open(join(t.testdir(), 'none.db')), { message: /unable to open/ })
 })
