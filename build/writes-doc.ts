@@ -6,6 +6,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Body } from '../schemas/body.ts'
 import { alone, type Column, createCatalog, type Index, type Table, type TableFacts, type Trigger } from '../src/catalog/catalog.ts'
+import { whyNumbersApart } from '../src/plan/insert-key.ts'
 import { whyRepeatable } from '../src/plan/write-options.ts'
 import type { InsertPlan, KeyedUpdates, Plan, PlannedRow, UpdatePlan } from '../src/plan/plan.ts'
 import { UPSERT_RULES, wayOf, whyOneByOne, whyUpdatedOneByOne } from '../src/plan/writes.ts'
@@ -242,6 +243,25 @@ function isolations (): string {
   return lines.join('')
 }
 
+/** The lists that are written row by row, or whose first row is written alone, for the numbers that the database gives. */
+function numbers (): string {
+  const numbered = KINDS.find(({ key }) => key === 'id') as Kind
+  const filled = { ...numbered, facts: trigger('before', 'insert') }
+  const list = [{ code: 1, n: 1 }, { code: 2, n: 2 }]
+  const returning = { returning: '*' }
+  const bodies: ReadonlyArray<readonly [string, Kind, readonly object[], object]> = [
+    ['insert with `returning`, of which some rows have AUTO_INCREMENT numbers', numbered, [{ id: 1, code: 1 }, { code: 2 }], returning],
+    ['insert with `returning`, with AUTO_INCREMENT and a BEFORE INSERT trigger', filled, list, returning],
+    ['upsert with `returning`, whose rows only an AUTO_INCREMENT number identifies', numbered, list, { onConflict: { key: ['code'], set: { code: 3 } }, ...returning }],
+    ['insert, with AUTO_INCREMENT and a BEFORE INSERT trigger', filled, list, {}]
+  ]
+  return bodies.map(([label, kind, data, rest]) => {
+    const { rows, why } = whyNumbersApart(insertOf(createTable(kind, 'MySQL'), data, rest)) ?? {}
+    if (why === undefined) throw new Error(`${label}: a list is written by one statement`)
+    return `- ${label}: ${rows === 'first' ? 'the first row alone' : 'row by row'}, ${why}\n`
+  }).join('')
+}
+
 /** The ways of upserts in the order in which they are tried. */
 const rules = (): string => [
   ...UPSERT_RULES.map(({ way, why }) => `${way}: ${why}`),
@@ -253,32 +273,46 @@ export const createDocument = (): string => `# How are rows written?
 \`src/plan/writes.ts\` decides how inserts, upserts and updates of a list are written, by table, named key, given and set columns, response and rules; \`npm run docs\` writes its decisions here. The named key is \`code\`, or \`id\` if the database numbers it.
 
 - **insert**: an insert.
-- **guarded**: the upsert of the engine, which fails on MySQL and MariaDB if the row that exists has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`). If a unique key refuses it, a look-up: not on SQLite, whose statement names its key, and not where a trigger may change what is written to a unique key.
+- **guarded**: the upsert of the engine, which changes no row that has another named key, or is outside of the rules (\`src/sql/compile-insert.ts\`): SQLite's names the key, and leaves a row outside of the rules as it is; that of MySQL and MariaDB fails. If a unique key refuses it, a look-up: not on SQLite, whose statement names its key, and not where a trigger may change what is written to a unique key.
 - **look-up**: a select by the named key, without a lock; then an update by key and rules, or an insert. If a unique key refuses that, and a trigger may have given the row the key of one that exists, the guarded statement.
 - **insert-first**: an insert; if a unique key refuses it, as a guarded row, which is not counted as inserted.
 
 An upsert takes the first way that applies, of which those by a look-up may have any order:
 
 ${rules()}
-A list is written by one statement, or row by row in a transaction: where its rows are not inserted or guarded, for the reasons below, and if the database refuses a row, so that the error names it.
+A list is written by one statement, or row by row in a transaction: where its rows are not inserted or guarded, for the reasons below, and if the database refuses a row, so that the error names it. For the numbers that the database gives (\`whyNumbersApart\`):
 
+${numbers()}
 ## In which isolation
 
 On MySQL and MariaDB at READ COMMITTED, except these, at REPEATABLE READ:
 
 ${isolations()}
+That is the isolation of a write alone: within \`operations\`, the hook \`onWrite\` and transactions in process, it is REPEATABLE READ, or SERIALIZABLE if that is requested. A look-up may then read an older snapshot, which is of no consequence, because an update and an insert read current rows: one that finds no row inserts it, and an insert that is refused updates. At SERIALIZABLE, the servers lock what a look-up reads, also the gap in which it finds no row.
+
 ## In which order
 
 An upsert sorts its rows by the key, against deadlocks, and an update of many rows is one statement, unless the order may show:
 
 ${lists()}
+SQLite never sorts: one writer excludes the others (\`hasOneWriter\`).
+
+## The way of one upsert
+
+1. \`src/pipeline.ts\`: \`handle\` has it planned, and \`runPlan\` runs it: with the hook \`onWrite\` or an idempotency key in a transaction (\`respondInTransaction\`), then as in 4; else by \`executePlan\`.
+2. \`src/verbs/execute.ts\`: \`executePlan\` begins a transaction (\`transact\`) if the plan says so (\`inTransaction\`), or one statement may not be enough (\`mayNeedSeveral\`), then as in 4.
+3. \`src/execute/execute-insert.ts\`: otherwise \`insertAtOnce\` sends one statement; if a row is refused, or a deadlock ends it, the transaction of 2.
+4. \`src/verbs/insert.ts\`: in a transaction, \`run\` calls \`runInsert\`, or \`insertReturning\` for a response with rows.
+5. \`src/execute/execute-insert.ts\`: \`runTogether\` writes a list by one statement (\`toBatch\`, \`writeBatch\`), or by \`runOneByOne\`; a row by \`attempt\`, in its way.
+6. \`src/execute/execute-insert.ts\`: \`resultOf\` has the id found (\`upsertedId\`); the response is that of \`src/verbs/insert.ts\`.
+
 ## Where is it done?
 
-- **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, by \`UPSERT_RULES\`, from what the catalog says of the table (\`factsOf\`); \`wayOf\` for a row with NULL, \`whyOneByOne\` for a list. What a decision contains: \`WriteDecision\` of \`src/plan/plan.ts\`. A plain insert of one row needs none.
+- **Where is the way decided?** \`src/plan/writes.ts\`: \`decide\`, by \`UPSERT_RULES\`, from what the catalog says of the table (\`factsOf\`); \`wayOf\` for a row with NULL, \`whyOneByOne\` for a list, \`whyNumbersApart\` of \`src/plan/insert-key.ts\` for its numbers. What a decision contains: \`WriteDecision\` of \`src/plan/plan.ts\`. A plain insert of one row needs none.
 - **What does an upsert send?** \`src/sql/compile-insert.ts\`: the statement of SQLite (\`onConflict\`) and that of MySQL and MariaDB (\`onDuplicateKey\`), as in \`test/sql/golden\`. \`src/execute/execute-insert.ts\`: \`attempt\`, one statement after the other for a row.
-- **What if two clients insert the same key?** \`src/execute/execute-insert.ts\`. On SQLite one writer excludes the others. On MySQL and MariaDB a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock of an upsert or a list runs again as a transaction (\`insertAtOnce\`), a plain insert of one row is 503; a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`).
+- **What if two clients insert the same key?** \`src/execute/execute-insert.ts\`. On SQLite one writer excludes the others. On MySQL and MariaDB a plain insert is 409; a guarded upsert waits for the other one, and updates its row; a deadlock of an upsert or a list runs again as a transaction (\`insertAtOnce\`), a plain insert of one row is 503; a look-up that found no row, whose insert is then refused, updates (\`changeOrInsert\`). Who waits too long for the other one gets LOCK_TIMEOUT (\`lockTimeout\`). MariaDB may refuse to write a row that has changed since the snapshot (1020), which counts as a deadlock (\`src/dialects/mysql/errors.ts\`).
 - **Where are the rules of the grant tested?** \`src/plan/row-rules.ts\`: the given and set values, and the condition for the row that exists (\`Conflict.condition\`), which a look-up has, and the statement too, except SQLite's if nothing is set (\`src/sql/compile-insert.ts\`). SQLite's statement leaves a row outside of them as it is, and then it is refused like those of the others (\`refuseOutside\` of \`src/execute/execute-insert.ts\`). What the database computes is tested after the write (\`src/execute/after-write.ts\`).
-- **How is the id found?** \`src/execute/inserted-id.ts\`: of a new row, what the client has sent, or the number that the server reports (\`newId\`); of a row that existed, what was written to it, else the number that the statement reports (\`last_insert_id(id)\` on MySQL and MariaDB, \`row_query_exists(id)\` on SQLite, both in \`src/sql/compile-insert.ts\`), else the key (\`upsertedId\`); by a select first where triggers or comparisons may hide it, or nothing else has it (\`selectsId\`). Of a list of upserts it is null. The numbers by which \`returning\` finds rows: \`insertReturning\` of \`src/execute/execute-insert.ts\`.
+- **How is the id found?** \`src/execute/inserted-id.ts\`. Of a plain insert (\`newId\`): what the client has sent, or the number that the server reports. Of one upsert (\`upsertedId\`), the first of these that is known: by a select, where triggers or comparisons may hide the id, or the key is not the id and no number is reported (\`selectsId\`); for a new row, as for a plain insert; what was written to the id of a row that existed (\`writtenId\`); the AUTO_INCREMENT number that MySQL and MariaDB report (\`last_insert_id(id)\` in \`src/sql/compile-insert.ts\`); for a key that the database computes, what the statement tells (\`computedKeyId\`; on SQLite by \`row_query_exists(id)\`); the key, if it is the id (\`keyId\`). Ordinarily that is the reported number with AUTO_INCREMENT on MySQL and MariaDB; elsewhere, the key if it is the id, else a select. Of a list of upserts it is null. The numbers by which \`returning\` finds rows: \`insertReturning\` of \`src/execute/execute-insert.ts\`.
 
 ## What is tried again
 

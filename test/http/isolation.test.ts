@@ -2,6 +2,7 @@
  * The isolation level of each kind of write, as its triggers see it, and what must hold although others write in
  * between.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { GrantOptions } from '../../src/index.ts'
 import { CREATE } from '../../src/idempotency/keys-table.ts'
@@ -135,6 +136,26 @@ await testOne('a look-up in an older snapshot is of no consequence, because what
     { id: 1, n: 1 }, { id: 2, n: null }, { id: 7, n: null }
   ])
   await sql('delete from looked_up where id = 7')
+})
+
+await testOne('the row of a look-up, if it does not exist, is locked at SERIALIZABLE only', async (t, service) => {
+  const { server: { rows }, sql } = service
+  const waits = async (isolation: 'repeatableRead' | 'serializable', id: number): Promise<boolean> => {
+    let inserted: Promise<unknown> | undefined
+    let [isInserted, waited] = [false, false]
+    await rows.transaction('shop', async (tx) => {
+      await tx.execute(lookUp(id))
+      inserted = sql('insert into looked_up values (?, 0)', [id + 10]).then(() => { isInserted = true })
+      await Promise.race([inserted, sleep(1000)])
+      waited = !isInserted
+    }, { isolation })
+    await inserted
+    return waited
+  }
+  // rows that others have deleted would part the gap that is locked
+  t.equal(await waits('repeatableRead', 50), false)
+  t.equal(await waits('serializable', 70), true)
+  await sql('delete from looked_up where id >= 50')
 })
 
 await testOne('an attempt after a deadlock runs at its level, although a trigger ' +
