@@ -177,8 +177,8 @@ export const TokenSchema = Type.Object({
   )
 }, closed)
 
-/** One more is still exact. */
-const AnyNumber = (description: string) =>
+/** So many and one more, which is how a limit is tested, is an exact number. */
+const AtLeastOne = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER - 1, description })
 
 export const LimitsSchema = Type.Partial(Type.Object({
@@ -198,10 +198,10 @@ export const LimitsSchema = Type.Partial(Type.Object({
   }),
   operations: Whole(1, MAX_OPERATIONS, DEFAULT_OPERATIONS, 'maximum operations in a transaction'),
   streams: Whole(1, 1000, 2, 'maximum streams of a caller on a database; of all, four times as many'),
-  streamRows: AnyNumber('maximum rows of a stream'),
+  streamRows: AtLeastOne('maximum rows of a stream'),
   imports: Whole(1, 1000, 1, 'maximum imports of a caller on a database; of all, four times as many, on SQLite one'),
   importRow: Whole(1000, 1_073_741_824, 16_777_216, 'largest row of an import, in bytes'),
-  importRows: AnyNumber('maximum rows of an import'),
+  importRows: AtLeastOne('maximum rows of an import'),
   answerMemory: Whole(
     2_097_152, 1_099_511_627_776, 67_108_864, 'maximum memory of responses that are built or sent, in bytes'
   ),

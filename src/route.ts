@@ -61,10 +61,10 @@ const keyOf = ({ headers: { [KEY]: header }, rowQueryBodyHash: bodyHash }: Fasti
     ? undefined
     : readKey({ header, bodyHash, dryRun: (body as { dryRun?: boolean }).dryRun === true })
 
-/** Passes on the error of a write, which says by itself what has happened. `use`: returns the response. */
-function whileWriting<T, R = T> (request: FastifyRequest, running: Promise<T>, use?: (result: T) => R): Promise<R> {
+/** Passes on the error of a write, which says by itself what has happened. */
+function whileWriting<T> (request: FastifyRequest, running: Promise<T>): Promise<T> {
   request.rowQueryIsWriting = true
-  return running.then(use, (error: unknown) => {
+  return running.catch((error: unknown) => {
     request.rowQueryIsWriting = false
     throw error
   })
@@ -168,7 +168,7 @@ export default fp(async function routes (app: FastifyInstance, options: RowsOpti
     const running = handle(
       key === undefined ? options : { ...options, key, onReplay: () => reply.header(REPLAYED, 'true') }
     )
-    return whileWriting(request, running, ({ response }) => response)
+    return whileWriting(request, running.then(({ response }) => response))
   }
   app.withTypeProvider<TypeBoxTypeProvider>().post(url, {
     ...ofTable,

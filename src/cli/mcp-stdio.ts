@@ -39,7 +39,7 @@ export async function mcp (args: string[]): Promise<number> {
   const collectors = await createCollectors({ ...settings, metrics: false }, { databases, log })
   const named = settings.requests && new NamedRequests({ databases, limits: settings.limits }, settings.requests)
   const tools = createTools({ databases, limits: settings.limits, named, ...options })
-  const recorded = recordCalls(tools, collectors, createRecorder(collectors, settings))
+  const recorded = recordCalls(tools, collectors, createRecorder(collectors, { requestLog: settings.requestLog }))
   const transport = new LineTransport({
     input: process.stdin,
     output: process.stdout,

@@ -197,10 +197,10 @@ function readSettings (errors: string[], options: RowQueryOptions): Omit<Setting
 /** Adds a line for settings that exclude each other. `roles`, `requests`: also those that are not valid. */
 function refuseTogether (
   errors: string[],
-  { roles = {}, requests }: RowQueryOptions,
+  { roles, requests }: RowQueryOptions,
   { databases = {}, docs, jwt = [], mcp, openapi, openapiInfo: { license } = {} }: Omit<CompleteOptions, 'requests'>
 ): void {
-  if (jwt.length > 0 && Object.values(roles).every((role) => role?.for !== undefined)) {
+  if (jwt.length > 0 && Object.values(roles ?? {}).every((role) => role?.for !== undefined)) {
     errors.push('roles: is required with jwt')
   }
   if (license?.identifier !== undefined && license.url !== undefined) {

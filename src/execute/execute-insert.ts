@@ -186,7 +186,7 @@ function attempt (insertRun: InsertRun, row: PlannedRow): Promise<RowCounts> {
   switch (wayOf(plan, row).way) {
     case 'insert': return writeBatch(insertRun, batch)
     case 'guarded': return guarded()
-    // the statement would do more than requested, so it runs only for a row that the look-up has shown to exist
+    // the statement would do more than requested: it runs only for a row that is found, by look-up or refused insert
     case 'look-up':
       return orElse(lookUp(), (code) => guardsRefused && isTaken(code), () => writeBatch(insertRun, batch, true))
     // the statement might count a row that exists as inserted

@@ -71,10 +71,11 @@ const toIPv4 = (groups: readonly number[]): string => groups.flatMap((group) => 
 const MAX_WAITING = 16
 
 /**
- * So many requests may wait on all connections; a connection on which more than MAX_WAITING wait is then closed. Node
- * reads all requests of a chunk, which may be two thousand, and each takes 3.5 kB, for a request of 27 bytes.
+ * So many requests may wait on all connections. Beyond that, a connection that sends one more is closed if more than
+ * MAX_WAITING wait on it. Node reads all requests of a chunk, which may be two thousand, and each takes 3.5 kB, for a
+ * request of 27 bytes.
  */
-const MAX_WAITING_IN_ALL = 10_000
+const MAX_WAITING_IN_ALL = 20_000
 
 interface Waiting { count: number }
 const waitingOn = new WeakMap<Socket, Waiting>()
@@ -88,6 +89,8 @@ let waitingInAll = 0
  */
 function waitForPreviousResponse ({ socket }: IncomingMessage, response: ServerResponse, done: () => void): void {
   if (response.socket !== null) return done()
+  // a hook of the host app has taken longer than the connection: no response before it will be finished
+  if (socket.destroyed) return
   const waiting = getOrCreate(waitingOn, socket, () => createWaiting(socket))
   waiting.count++
   waitingInAll++

@@ -18,7 +18,7 @@ import { HttpClient } from './client-connections.ts'
 import { FORMATS, mediaTypeOf, nameRequest, STREAM_FORMATS } from './stream.ts'
 
 const IMPORT_TYPES = STREAM_FORMATS.map(mediaTypeOf)
-export const ALL_TYPES = `application/json, or for an import ${IMPORT_TYPES.join(' or ')}`
+export const TYPES_TEXT = `application/json, or for an import ${IMPORT_TYPES.join(' or ')}`
 
 /** The setting `http.bodyTimeout` of the stand-alone server. */
 export const BODY_TIMEOUT = 'rowQueryBodyTimeout'
@@ -49,7 +49,7 @@ export class ImportBody {
 }
 
 export function describeTypes ({ routeOptions: { config } }: FastifyRequest): string {
-  return config.rowQueryImports === true ? ALL_TYPES : 'application/json'
+  return config.rowQueryImports === true ? TYPES_TEXT : 'application/json'
 }
 
 /** No text begins so. */

@@ -56,7 +56,7 @@ export function readBody<T> (given: unknown, find: FindBodyError): T {
   return body as T
 }
 
-const OPTION = '"consistency"'
+const CONSISTENCY_FIELD = '"consistency"'
 
 /** Runs a request with the rights of a grant. `source`: as of `readConsistency`. */
 export async function executeAs (
@@ -106,7 +106,7 @@ export async function requestInProcess (
   const request = named?.find(name, grant)
   if (named === undefined || request === undefined) throw requestNotFound(name)
   const body = copyJson(parameters)
-  const consistency = readConsistency(request.isRead, asked, OPTION)
+  const consistency = readConsistency(request.isRead, asked, CONSISTENCY_FIELD)
   return await named.run({ request, grant, given: readObject(request, body), consistency }, ({ response, plan }) =>
     readResponse(response, plan, bigints))
 }
@@ -120,7 +120,7 @@ async function executeWith (grant: Grant, inProcess: InProcess, request: BoundRe
     table,
     readBody: () => readBody<Body>(body, createBodyCheck(inProcess.limits)),
     consistency
-  }, OPTION)
+  }, CONSISTENCY_FIELD)
   return readResponse(response, plan, bigints)
 }
 
@@ -146,7 +146,7 @@ async function * streamWith (
 ): AsyncGenerator<unknown, void, undefined> {
   const access = getAccess(databases, grant, { database, table })
   const { body, limit } = checkStreamBody(clampNumbers(copyJson(given)), limits)
-  const consistency = readConsistency(true, asked, OPTION)
+  const consistency = readConsistency(true, asked, CONSISTENCY_FIELD)
   const opened = await openStream({ access, body, limit, limits, consistency, format: 'ndjson' })
   const { plan, stream: { readable } } = opened
   try {

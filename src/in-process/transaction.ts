@@ -120,7 +120,7 @@ export interface BoundCalls<All extends AnyDatabases = AnyDatabases> {
 
 /** `Tables`: the interface of the database that `row-query types` prints. */
 export interface InProcessTransaction<Tables = any> {
-  /** The number of the attempt, which is more than 1 if the function runs again after a deadlock. */
+  /** How often the function has run, with this time: more than 1 after a deadlock, or if tables have changed. */
   readonly attempt: number
   /**
    * Runs a request in the transaction, and returns `data` of the response. The body of a select may have `lock`; none
@@ -165,14 +165,14 @@ export async function runInProcess<T> (
   const database = databases.get(name)
   if (database === undefined) throw databaseNotFound(name, didYouMean(name, databases.keys()))
   if (!ISOLATIONS.includes(isolation)) throw invalidBody(`"isolation" must be one of ${ISOLATIONS.join(', ')}`)
-  return await withFreshCatalog(database, async (before) => {
+  let attempt = 0
+  return await withFreshCatalog(database, async () => {
     let calls: Calls | undefined
     try {
       return await database.dialect.transaction(
         async (tx) => {
           calls = createCalls({ tx, database, limits, dryRun, isHooked: true })
-          const attempt = tx.attempt + (before === undefined ? 0 : 1)
-          const result = await use({ attempt, execute: calls.execute, load: calls.load })
+          const result = await use({ attempt: ++attempt, execute: calls.execute, load: calls.load })
           await calls.end()
           return result
         },

@@ -1,13 +1,13 @@
 import { type TObject, Type } from '@sinclair/typebox'
 import { DEFAULT_LIMIT, MAX_COLUMNS, MAX_LIMIT } from '../../schemas/limits.ts'
 import { closed } from '../../schemas/server-settings.ts'
-import { type Access, getAccess, getDatabase, getSeen, unseenTable } from '../access/authorize.ts'
+import { type Access, getAccess, getDatabase, unseenTable } from '../access/authorize.ts'
 import type { Grant } from '../access/grant.ts'
 import type { Catalog, Column, Table } from '../catalog/catalog.ts'
 import { relationsBetween } from '../catalog/relations.ts'
 import type { Database } from '../databases/database.ts'
 import { lookAgain } from '../databases/stale-catalog.ts'
-import { resultTooLarge, isServiceError } from '../errors.ts'
+import { brokenDefinition, isServiceError, resultTooLarge, withReason } from '../errors.ts'
 import { isOptional } from '../openapi/table-schemas.ts'
 import { anyOf, membersOf, type Schema, findDefault, shownSchema } from '../openapi/value-schema.ts'
 import { type VisibleTable, visibleTables, writableColumns } from '../openapi/visible.ts'
@@ -158,9 +158,10 @@ function describeTable (
   const { grant, database: { name: database }, tableName } = access
   const visible = usableTables(catalog, grant, { database, verbs: tools }).find(({ table }) => table.name === tableName)
   if (visible === undefined) {
-    const seen = { grant, database, catalog }
-    getSeen(seen, tableName) // throws if its definition is broken
-    throw unseenTable(seen, tableName)
+    const reason = catalog.broken?.get(tableName)
+    throw reason === undefined
+      ? unseenTable({ grant, database, catalog }, tableName)
+      : withReason(brokenDefinition(), reason)
   }
   const { table, verbs } = visible
   const { name, kind, comment, primaryKey, uniqueKeys } = table

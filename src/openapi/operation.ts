@@ -10,7 +10,7 @@ import {
   at, catalogue, isTemporary, methodNotAllowed, pointer, rateLimited, toErrorBody, requestTimeout, type ServiceError,
   unauthenticated, withDetails
 } from '../errors.ts'
-import { ALL_TYPES } from '../http/import-request.ts'
+import { TYPES_TEXT } from '../http/import-request.ts'
 import { mediaTypeOf } from '../http/stream.ts'
 import { OPTION_NAMES, OPTIONS } from '../imports/run-import.ts'
 import { OPERATIONS_REQUEST, OPERATIONS_RESPONSE } from './request-schemas.ts'
@@ -248,7 +248,7 @@ const examples: readonly ServiceError[] = [
   errors.idempotencyInProgress(),
   at(['expect'], errors.expectationFailed('there are 0 rows in "products" for these filters, and 1 is expected')),
   errors.bodyTooLarge(),
-  errors.unsupportedMediaType(ALL_TYPES),
+  errors.unsupportedMediaType(TYPES_TEXT),
   errors.notNullViolation(),
   errors.checkViolation(),
   errors.valueOutOfRange(),

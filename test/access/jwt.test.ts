@@ -313,6 +313,7 @@ const validEntry = { ...base, secret: 'a'.repeat(32), algorithms: ['HS256'] }
 t.test('a JWT needs roles, and a role needs databases', async (t) => {
   t.same(errorsOf(validEntry, {}), ['roles: is required with jwt'])
   t.same(errorsOf(validEntry, { roles: {} }), ['roles: is required with jwt'])
+  t.match(errorsOf(validEntry, { roles: null }), [/^roles: /])
   t.match(errorsOf(validEntry, { roles: { reader: { permissions: ['select'] } } }), [
     /^roles\.reader\.databases: is required/
   ])

@@ -45,7 +45,7 @@ interface CommandOptions {
   /** Whether the server numbers the rows of the insert, and says so. */
   readonly isNumbered?: boolean | undefined
   readonly listener: {
-    /** Once, when the sink is full; later rows are ignored. */
+    /** When the sink is full; later rows are ignored. */
     stop? (): void
     /** Once, if the result cannot be read: StaleCatalog or the error of reading it. */
     fail (reason: unknown): void
