@@ -213,8 +213,14 @@ const AMONG_NUMBERS = createType({
 
 const SQLITE_INTEGER = createType({ ...integerType(64, false), updates: [INCREMENT_INTEGER], totals: integerTotals })
 
+const DOUBLE = doubleType({ unsigned: false })
+
 const SQLITE_DOUBLE = createType({
-  ...doubleType({ unsigned: false }), updates: [INCREMENT_REAL], totals: realTotals(writeNative)
+  ...DOUBLE,
+  // stores whole numbers of a REAL column as integers, so that -0 is 0 (Datatypes In SQLite, section 2)
+  read: (value) => Number(DOUBLE.read(value)) + 0,
+  updates: [INCREMENT_REAL],
+  totals: realTotals(writeNative)
 })
 
 const unpadded = { scale: 6, padded: false }

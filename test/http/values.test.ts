@@ -294,6 +294,18 @@ await test('numbers with a decimal point or an exponent are accepted in every nu
   })
 })
 
+await onEachEngine(t, '-0 is a key of DOUBLE, which the engine may store as 0', {
+  schema: () => ['create table floats (k double not null primary key, n int null)']
+}, async (t, { post }) => {
+  const send = async (body: string) => (await post('floats', body)).json.data
+  t.match(await send('{"verb":"insert","data":{"k":-0},"returning":"*"}'), { rows: [{ n: null }], inserted: 1, id: 0 })
+  t.match(await send('{"verb":"insert","data":{"k":-0,"n":1},"onConflict":{"key":["k"]},"returning":"*"}'), {
+    rows: [{ n: 1 }], updated: 1, id: 0
+  })
+  t.match(await send('{"verb":"update","data":{"k":1},"filters":{"k":-0},"returning":"*"}'), { rows: [{ k: 1 }] })
+  t.match(await send('{"verb":"update","data":{"k":-0},"filters":{"k":1},"returning":["n"]}'), { rows: [{ n: 1 }] })
+})
+
 await test('an object whose keys all begin with $ is a value of a JSON column under $eq alone', async (t, service) => {
   const { post, statements } = service
   const values = [
